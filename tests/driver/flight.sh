@@ -40,8 +40,8 @@ crash() {
 }
 
 # last_call DIR COMM PATTERN: print the number of calls by threads named COMM after the last line with PATTERN. If
-# $interrupts is "no", do not count calls by interrupt handlers, because interrupts occur at any time, and an
-# interrupt handler detects lockups.
+# $interrupts is "no", do not count calls by interrupt handlers, because interrupts occur at any time. For
+# example, the kernel detects a lockup in an interrupt handler, whose calls follow that line.
 interrupts=no
 last_call() {
 	awk -v comm="$2" -v pattern="$3" -v interrupts="$interrupts" '

@@ -21,8 +21,8 @@
 extern const char next_kernel[], next_kernel_end[];
 
 /*
- * The other kernel makes two SBI calls: Debug Console Extension, "Console Write Byte"; and System Reset Extension,
- * shutdown
+ * Code of the kernel to start. It makes two SBI calls: Debug Console Extension, "Console Write Byte"; and System Reset
+ * Extension, shutdown
  */
 asm("	.pushsection .rodata\n"
     "	.balign 8\n"

@@ -17,8 +17,8 @@ wanted() { case $1 in ${CASES:-*}) ;; *) return 1 ;; esac; }
 made=
 need() { case $made in *" $1 "*) ;; *) need_perf_and_work "$1"; made="$made $1 " ;; esac; }
 
-# each NAME KERNEL CAUSE COMM PATTERN BEFORE TROUBLE OPTIONS...: crash one guest by crash(), and check its record by
-# found(), if CASES selects NAME. tests/driver/flight.sh describes these functions and their arguments
+# each NAME KERNEL CAUSE COMM PATTERN BEFORE TROUBLE OPTIONS...: if CASES selects NAME, run the commands BEFORE and then
+# TROUBLE in a guest, which crash it, and check that its record has CAUSE and a late call of COMM with PATTERN
 each() {
 	wanted "$1" || return 0
 	_what=$1 _kernel=$2 _cause=$3 _comm=$4 _pattern=$5 _before=$6 _trouble=$7; shift 7
@@ -28,8 +28,8 @@ each() {
 	rm -rf "$tap_tmp/case"
 }
 
-# with HARTS CAUSE COMM PATTERN BEFORE TROUBLE OPTIONS...: run one case on $kernel, with the next topology of
-# $topologies
+# with HARTS ARGUMENTS...: run each() on $kernel with HARTS harts, the next topology of $topologies, and its arguments
+# CAUSE COMM PATTERN BEFORE TROUBLE OPTIONS
 with() {
 	_harts=$1; shift
 	_topology=${topologies%% *} topologies="${topologies#* } ${topologies%% *}"

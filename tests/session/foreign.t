@@ -36,13 +36,14 @@ same() {
 		[ -s wanted ] && cmp wanted got
 }
 
-# read_as KIND OURS [HOW...]: convert our recording OURS.data to the format of recorder KIND, and print how many of its
-# branches are correct. HOW is an option of foreign.py
+# read_as KIND OURS [HOW...]: convert our recording OURS.data to the format of recorder KIND, such as gtrace, and print
+# how many of its branches are correct. HOW is a change that foreign.py makes, such as no-ids
 read_as() {
 	foreign "$1" "$2.data" "$1.data" "$3" "$4" && judged "$1" "$2"
 }
 
-# sentence STATUS TEXT KIND OURS HOW: convert OURS to a damaged recording, and check that the command prints TEXT
+# sentence STATUS TEXT KIND OURS HOW: convert our recording OURS.data by KIND and HOW (see read_as()) to a damaged one,
+# and check that `ntrace script` prints TEXT and exits with STATUS
 sentence() {
 	foreign "$3" "$4.data" damaged.data "$5" && says "$1" "$2" "$ntrace" script -i damaged.data
 }

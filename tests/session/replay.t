@@ -60,7 +60,8 @@ ok "a segment is not larger than the distance of two messages with SYNC requires
 for name in $programs; do
 	ok "the program $name in segments of 100 bytes" main_ended "programs/$name"
 done
-# the index lists events only for threads with one stack, so the next two replays decode more segments
+# The index helps to find callers only if a thread has one stack. These programs use several stacks, so their replays
+# decode more segments than replay.c allows. SWITCHES=1 disables this check
 ok "coroutines whose function contains the switch" eval "SWITCHES=1 main_ended programs/inline-switch"
 ok "longjmp() on several stacks" eval "SWITCHES=1 one_program switches"
 # A direct jump of the same function has the target of the switch. It must not hide that the switch goes to another stack

@@ -92,7 +92,7 @@ struct tried {
 struct after_gap {
 	struct item	*item;		/* items since the gap */
 	size_t		n, size;
-	bool		may_be_none;	/* no gap was reported; count one only if instructions must be skipped */
+	bool		may_be_none;	/* no gap was reported, so count a gap only if instructions must be skipped */
 	bool		placed;		/* all items since the gap match the truth from position @here on */
 	bool		why;		/* hart.difference describes why an item did not match at a tried position */
 	struct tried	here, first;	/* position that is tried now, and first position at which all items matched */

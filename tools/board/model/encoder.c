@@ -10,8 +10,8 @@
 
 #include "encoder.h"
 
-#define ICNT_BITS_MAX	22	/* NTRACE_MAX_ICNT */
-#define HIST_BITS_MAX	32	/* NTRACE_MAX_HIST */
+#define ICNT_BITS_MAX	22	/* maximum width of I-CNT, NTRACE_MAX_ICNT in the specification */
+#define HIST_BITS_MAX	32	/* maximum width of HIST with its stop-bit, NTRACE_MAX_HIST in the specification */
 #define HREPEAT_MAX	((1U << 18) - 1)
 #define BCNT_MAX	((1U << 18) - 1)
 #define RUN_MAX		(1U << 30)

@@ -167,9 +167,9 @@ struct nb_faults {
 	bool		clock_stopped;	/* the timestamp does not change */
 	bool		bus_error;	/* a sink's writes to memory fail */
 	bool		wp_outside;	/* a sink's write pointer reads 4 KiB after Limit */
-	uint32_t	corrupt;	/* one bit of a message is flipped */
-	uint32_t	drop;		/* a message is dropped */
-	uint32_t	duplicate;	/* a message is sent twice */
+	uint32_t	corrupt;	/* about one in @corrupt messages gets a flipped bit */
+	uint32_t	drop;		/* about one in @drop messages is dropped */
+	uint32_t	duplicate;	/* about one in @duplicate messages is sent twice */
 	uint32_t	seed;		/* seed of the random choices */
 	bool		irq_lost;	/* a sink raises no interrupt */
 	uint32_t	irq_spurious;	/* a sink raises an interrupt when a message arrives */

@@ -68,7 +68,8 @@ struct nb_comp_state {
 	bool		p_context, s_context;	/* the comparator compares the context, not the address */
 	bool		p_notify, s_notify;
 	bool		latched;
-	uint64_t	p_mask, p, s;		/* @p and @s are compared; bits that are not compared are 0 */
+	/* the primary match compares @p with the input & @p_mask; the secondary match compares @s with the input */
+	uint64_t	p_mask, p, s;
 };
 
 /* A Trace Encoder, to which nb_te_ingress() passes blocks */

@@ -21,7 +21,7 @@ static struct nb_sf_funnel *to_funnel(struct nb_dev *dev)
 	return (struct nb_sf_funnel *)dev;
 }
 
-/* ---- Data ---- */
+/* ---- Write messages of encoders to memory ---- */
 
 static void put_word(struct nb_sf_funnel *funnel)
 {

@@ -211,8 +211,8 @@ static void make_ramsink(struct board_dev *dev)
 }
 
 /*
- * Return the number of inputs of @to to which components before @dev in the list are connected. If @dev
- * is NULL, count the inputs to which any components are connected.
+ * Return the number of inputs of @to that are connected to components before @dev in the list of all
+ * components. If @dev is NULL, return the number of inputs that are connected to any component.
  */
 static unsigned int nr_inputs(const struct board_dev *to, const struct board_dev *dev)
 {

@@ -21,7 +21,7 @@
 
 #define RING_LOST	64		/* number of bytes at the end of a ring that the driver gtrace does not read */
 #define RING_LEAST	(256u << 10)	/* minimum size of a ring in bytes; the ring of the driver gtrace has 1 MiB */
-#define SURE		16	/* an encoder counts as running after more messages; fewer may be damaged bytes */
+#define SURE		16	/* an encoder that sent more messages than this is running; fewer may be damaged bytes */
 #define SOURCES		(1u << NT_SRC_BITS_MAX)
 
 /* Words of each CPU in a recording of SpacemiT's K3. Word K3_NR_PARAMS is the number of words after it, 5 or more. */
@@ -190,7 +190,7 @@ void nt_foreign_add_id(struct nt_foreign *f, int cpu, uint64_t id)
 	}
 }
 
-/* ---- Trace ---- */
+/* ---- Find out settings from the trace ---- */
 
 /*
  * Return true if no encoder sends this message with the settings of these drivers. If messages are

@@ -66,7 +66,7 @@ struct nt_recorder {
 
 int rec_fail(struct nt_recorder *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* ---- event.c ---- */
+/* ---- parse the events that the user selects (event.c) ---- */
 
 /* rec_event_parse() - convert the user's text to struct perf_event_attr */
 int rec_event_parse(struct nt_recorder *r, const char *text, struct rec_event *event);
@@ -79,7 +79,7 @@ uint64_t rec_pmu_number(const char *name, uint64_t none);
 /* Read the first line of a file, without the newline. Return false on failure. */
 bool rec_read_line(const char *path, char *line, int size);
 
-/* ---- rings.c: libperf ---- */
+/* ---- open and read the ring buffers of events with libperf (rings.c) ---- */
 
 /* Values of struct perf_event_mmap_page that convert the time CSR to the perf clock */
 struct rec_clock {
@@ -100,7 +100,7 @@ bool rec_rings_wait(struct nt_recorder *r, int timeout);
 void rec_rings_clock(const struct nt_recorder *r, struct rec_clock *clock);
 bool rec_rings_per_cpu(const struct nt_recorder *r);
 
-/* ---- target.c: the traced processes ---- */
+/* ---- select CPUs and threads to trace, and start the command (target.c) ---- */
 
 struct perf_cpu_map;
 struct perf_thread_map;
@@ -127,7 +127,7 @@ bool rec_target_ended(struct nt_recorder *r, bool wait);
  */
 int rec_target_each(pid_t pid, int (*take)(void *ctx, pid_t tid), void *ctx);
 
-/* ---- output.c ---- */
+/* ---- write the file perf.data (output.c) ---- */
 
 int rec_output_open(struct nt_recorder *r, const char *path);
 void rec_output_close(struct nt_recorder *r);
@@ -148,7 +148,7 @@ int rec_output_trace(struct nt_recorder *r, uint64_t offset, uint32_t idx, int32
 		     int32_t cpu, const struct rec_piece pieces[2]);
 int rec_output_finish(struct nt_recorder *r);
 
-/* ---- features.c: the features after the records ---- */
+/* ---- make the features, which follow the records in perf.data (features.c) ---- */
 
 /* Make the features of the header of perf.data. The index of @features is enum pd_feature. */
 void rec_features(struct nt_recorder *r, struct pd_bytes *features);

@@ -39,8 +39,8 @@ enum path_end {
 /* Effect of a path or group, which first pops entries of the return stack, and then pushes calls */
 struct nt_effect {
 	/*
-	 * index in nt_memo::calls of the popped calls, which the pushed calls follow. The first popped call is not in
-	 * this array, but in nt_path::top or nt_group::top.
+	 * index in nt_memo::calls of the calls to pop, without the first one, which nt_path::top or nt_group::top
+	 * contains. The calls to push are stored after the calls to pop.
 	 */
 	uint32_t	calls;
 	bool		any;		/* the path or group changes the return stack */

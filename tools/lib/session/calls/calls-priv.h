@@ -20,7 +20,7 @@
 #include "running.h"
 #include "watched.h"
 
-/* ---- Functions ---- */
+/* ---- Executed functions, and sums of their calls ---- */
 
 struct ns_functions {
 	NS_ARRAY(struct nt_function) all;
@@ -62,7 +62,7 @@ static inline struct ns_total ns_total_init(const struct ns_frame *frame, const 
 /* ns_function_add() - add the calls of @from to @to. Return false if out of memory. */
 bool ns_function_add(struct nt_function *to, const struct nt_function *from);
 
-/* ---- Slices ---- */
+/* ---- Code that a thread executed between two context switches (slices) ---- */
 
 /*
  * An outer event is an event, such as a return, whose effect depends on the calls that were open before its slice
@@ -84,7 +84,7 @@ struct ns_outer {
 /* A slice is the code that one thread executed on one CPU between two context switches. */
 struct ns_slice {
 	int32_t		tid, cpu;
-	uint32_t	number;		/* number for nt_calls_slice() */
+	uint32_t	number;		/* number of this slice, by which nt_calls_slice() finds it */
 	uint64_t	stretch, nth;
 	uint32_t	buffer;
 	uint64_t	fresh;		/* number of earlier slices of the stretch without @split */
@@ -138,7 +138,7 @@ void ns_numbered_free(struct ns_numbered *numbered);
 /* ns_numbered_threads() - number all stacks in the order of their tid, and set nt_slice::thread of their slices */
 bool ns_numbered_threads(struct nt_calls *calls);
 
-/* ---- Gaps ---- */
+/* ---- Periods for which trace is missing (gaps) ---- */
 
 /* A period of time for which trace of a CPU is missing */
 struct ns_gap {
@@ -195,7 +195,7 @@ bool ns_gaps_between(const struct ns_all_gaps *all, int32_t tid, uint64_t from, 
 /* ns_gaps_forget() - drop the gaps that ended before @time */
 void ns_gaps_forget(struct ns_all_gaps *all, uint64_t time);
 
-/* ---- Threads ---- */
+/* ---- Threads, their stacks, and the open calls of each stack ---- */
 
 /*
  * The outermost known call of a stack. The caller of this call becomes known only when the call returns. The caller is
@@ -355,7 +355,7 @@ struct nt_calls {
 	uint64_t	begun, ended;	/* number of parts that have started, and number of parts that have ended */
 	uint64_t	begun_at;	/* latest start time of all parts that have started, ns */
 	struct nt_calls_totals totals;
-	uint32_t	nr_slices;		/* number of slices that have got a number for nt_calls_slice() */
+	uint32_t	nr_slices;		/* number of slices that have got their ns_slice::number */
 	struct ns_numbered *numbered;
 	struct ns_target *targets;	/* cache that the stacks of all threads share (ns_stack::targets) */
 };

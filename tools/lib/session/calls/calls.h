@@ -46,8 +46,8 @@ struct nt_call {
 	uint64_t	insns;
 	uint64_t	ran;		/* time in which the thread ran during the call, ns */
 	int32_t		tid;
-	uint32_t	function;	/* number for nt_calls_function() */
-	uint32_t	slice;		/* number for nt_calls_slice() */
+	uint32_t	function;	/* number of the function, by which nt_calls_function() finds it */
+	uint32_t	slice;		/* number of the slice, by which nt_calls_slice() finds it */
 	uint8_t		kind;		/* enum nt_branch_kind of the entry */
 	bool		open;		/* the end was not recorded */
 	bool		trap;		/* a trap has entered the function; false for a signal handler */

@@ -37,7 +37,7 @@ struct nt_node {
  * @address: Address of an instruction in the file
  *
  * Return the number of inlined functions, which is at most @max. names[0] is the outermost one. The
- * names must stay valid as long as the tree.
+ * names must stay valid until the call tree is freed.
  */
 typedef size_t (*nt_inlined_fn)(void *ctx, const char *object, uint64_t address,
 				const char **names, size_t max);

@@ -58,7 +58,7 @@ int sums_put_xlen(struct nt_sums *sums, uint32_t xlen)
 	return 0;
 }
 
-/* ---- Files ---- */
+/* ---- Find the index of a file, or add the file ---- */
 
 static bool is_file(const struct sums_file *file, const char *path, const uint8_t *id, size_t size)
 {
@@ -120,7 +120,7 @@ int sums_put(struct nt_sums *sums, const struct sums_entry *entry)
 	return 0;
 }
 
-/* ---- Order ---- */
+/* ---- Sort sets of shards and files, and replace the indices of files in the entries ---- */
 
 static int set_cmp(const void *a, const void *b)
 {
@@ -194,7 +194,7 @@ int sums_order(struct nt_sums *sums)
 	return 0;
 }
 
-/* ---- Shards ---- */
+/* ---- Remember the added shards of each recording, and find missing ones ---- */
 
 static struct sums_set *set_of(struct nt_sums *sums, const struct nt_shard *shard)
 {
@@ -250,7 +250,7 @@ bool nt_sums_missing(const struct nt_sums *sums, size_t nth, struct nt_shard *sh
 	return false;
 }
 
-/* ---- Counts of a recording ---- */
+/* ---- Add the counts of a recording ---- */
 
 struct adding {
 	struct nt_sums	*sums;

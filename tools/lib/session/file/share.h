@@ -20,7 +20,7 @@ struct nt_share_options {
 	const struct nt_shared_file *files;
 	size_t		nr_files;
 	bool		kernel;	/* keep the names of kernel modules, for a caller that adds the kernel's code */
-	/* Function that receives each name in the copy, whose kind @what is "file" or "process"; NULL: none */
+	/* Function that gets each name that the new recording contains; @what is "file" or "process"; NULL: none */
 	void		(*tell)(void *ctx, const char *what, const char *text);
 	void		*ctx;
 };

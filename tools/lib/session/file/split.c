@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * Write shards. The library reads the recording once, and writes each record to the shards that need it.
+ * Split a recording into files (shards). The library reads it once, and writes each record to the shards that need it.
  * The kernel's tools/perf/Documentation/perf.data-file-format.txt describes the format.
  */
 #include <errno.h>
@@ -57,7 +57,7 @@ static void put(struct split *split, struct shard *shard, const void *data, size
 		fail(split);
 }
 
-/* ---- Bytes of an AUX buffer that belong to a shard ---- */
+/* ---- Find the bytes of an AUX buffer that belong to one output file (shard) ---- */
 
 struct window {
 	uint64_t from, to;
@@ -76,7 +76,7 @@ static struct window window_of(const struct shard *shard, uint32_t queue)
 	return w;
 }
 
-/* ---- Records ---- */
+/* ---- Copy records to the shards that need them ---- */
 
 /* Return the offset of the end of the trace in a record, without the zeros that pad its size to a multiple of 8. */
 static uint64_t trace_end(const struct ns_queue *q, uint64_t begin, const uint8_t *data)
@@ -278,7 +278,7 @@ static int finish_shard(struct split *split, struct shard *shard)
 	return err;
 }
 
-/* ---- Cuts ---- */
+/* ---- Choose where each shard starts ---- */
 
 static uint64_t bytes_of(const struct ns_stretch *s)
 {
@@ -320,7 +320,7 @@ static void choose_cuts(struct split *split)
 		split->cuts[next] = (struct split_cut){ .queue = UINT32_MAX };
 }
 
-/* ---- Files ---- */
+/* ---- Create the files of the shards, and write them ---- */
 
 static int create_shard(struct split *split, unsigned int nth)
 {
