@@ -78,7 +78,7 @@ is "wrong device tree: the kernel reports no fault" \
 # It boots on the last hart, which is CPU 0, and the first hart is CPU 1. The middle hart and its encoder have no power.
 "$top/tools/board/board" run --harts 3 --boot-hart last --topology funnel --deep-idle --append nr_cpus=2 --console "$tap_tmp/console" \
 	--dts-sed '/trace@18003000/,/out-ports/s/reg = <0>/reg = <256>/' -- \
-	"$in_log"'; in_log "no funnel has"
+	"$in_log"'; in_log "its funnel does not have"
 	echo "cpus $(cat /sys/bus/event_source/devices/ntrace/cpumask)"
 	dmesg | grep -E "ntrace[: ]" | sed "s/^.[^]]*. /log: /"
 	rmmod ntrace && echo unloaded' >"$tap_tmp/said" 2>"$tap_tmp/err"
