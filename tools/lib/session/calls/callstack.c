@@ -6,7 +6,6 @@
 #include "session/session-priv.h"
 #include "session/flow/worker.h"
 
-#define ECALL		0x00000073
 #define LI_A7_SIGRETURN	0x08b00893	/* "li a7, 139", before the ecall of rt_sigreturn() */
 #define NO_RETURN	1	/* an odd address, at which no instruction can be */
 #define SWITCH_CODE	256	/* maximum number of bytes from the load of the stack pointer to the jump or return */
@@ -15,13 +14,6 @@
 #define AHEAD_MAX	1024	/* maximum number of following returns that decide which of several calls continues */
 #define COMPARE_MAX	(1 << 20)	/* maximum number of comparisons with these returns for one event */
 #define RESUME_DEPTH	64	/* number of the newest calls of a waiting stack that are searched for an address */
-
-static bool is_ecall(const struct nt_who *who, uint64_t addr)
-{
-	uint32_t insn;
-
-	return nt_who_read(who, addr, &insn, sizeof(insn)) == sizeof(insn) && insn == ECALL;
-}
 
 void ns_event_init(struct ns_event *event, const struct nt_who *who, const struct nt_branch *branch,
 		   uint64_t insns, uint64_t ran)
@@ -33,7 +25,7 @@ void ns_event_init(struct ns_event *event, const struct nt_who *who, const struc
 		.kind = branch->kind, .flags = branch->flags, .length = branch->length,
 	};
 	/* if only user code is traced, the encoder stops before the ecall retires, and does not report the ecall */
-	if (branch->flags & NT_BRANCH_END && branch->kind == NT_BRANCH_NONE && is_ecall(who, branch->from))
+	if (branch->flags & NT_BRANCH_END && branch->kind == NT_BRANCH_NONE && ns_is_ecall(who, branch->from))
 		event->kind = NT_BRANCH_SYSCALL;
 }
 

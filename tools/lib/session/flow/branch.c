@@ -5,8 +5,7 @@
 #include "branch.h"
 #include "session/session-priv.h"
 #include "sources.h"
-
-#define ECALL	0x00000073
+#include "worker.h"
 
 /* The state of one stretch, which is the trace from a start of the encoder to its stop (see trace.h) */
 struct branches {
@@ -91,13 +90,9 @@ static const uint8_t kinds[] = {
 /* Return the kind of a trap. An exception at the instruction ecall is a system call. */
 static uint8_t trap_kind(const struct nt_who *who, uint64_t addr, uint8_t end)
 {
-	uint32_t insn = 0;
-
 	if (end == NT_END_INTERRUPT)
 		return NT_BRANCH_INTERRUPT;
-	if (nt_who_read(who, addr, &insn, sizeof(insn)) == sizeof(insn) && insn == ECALL)
-		return NT_BRANCH_SYSCALL;
-	return NT_BRANCH_EXCEPTION;
+	return ns_is_ecall(who, addr) ? NT_BRANCH_SYSCALL : NT_BRANCH_EXCEPTION;
 }
 
 /*

@@ -92,6 +92,13 @@ size_t nt_who_read(const struct nt_who *who, uint64_t addr, void *buf, size_t si
 	return nt_session_read(w->session, who->space, addr, buf, size);
 }
 
+bool ns_is_ecall(const struct nt_who *who, uint64_t addr)
+{
+	uint32_t insn;
+
+	return nt_who_read(who, addr, &insn, sizeof(insn)) == sizeof(insn) && insn == 0x00000073;
+}
+
 int ns_worker_new_flow(struct worker *w)
 {
 	struct nt_config config = w->cpu->nt;

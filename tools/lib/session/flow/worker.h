@@ -55,6 +55,9 @@ static inline uint64_t ns_who_space(const struct nt_who *who, uint64_t addr)
 	return addr < w->kernel_start ? who->user : NS_SPACE_KERNEL;
 }
 
+/* Return true if the instruction at @addr is an ecall, in the address space of @who. */
+bool ns_is_ecall(const struct nt_who *who, uint64_t addr);
+
 /*
  * An entry of the list of parts, which has the order in which the consumer's end() is called. After a part was decoded,
  * its entry stores the results until end() was called for all earlier parts.
