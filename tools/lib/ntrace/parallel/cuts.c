@@ -122,8 +122,8 @@ static bool scan_is_cut(const struct scan *scan, size_t at, const struct nt_mess
 	    (config->timestamp && !(msg->fields & NT_FIELD_TSTAMP)))
 		return false;
 	cell->needs_mode = !scan_is_mode_clear(scan, at + msg->length) &&
-			   cell->before.mode != NT_MODE_STOPPED;
-	return !cell->needs_mode || cell->before.mode != NT_MODE_UNSURE;
+			   cell->before.mode != NT_EFFECT_STOPS;
+	return !cell->needs_mode || cell->before.mode != NT_EFFECT_HIDES;
 }
 
 static void scan_add_cut(struct scan *scan, size_t at, const struct nt_message *msg)
@@ -170,8 +170,8 @@ static void scan_add_effect(struct scan *scan, const struct nt_message *msg)
 {
 	struct nt_effect *effect = scan->effect;
 
-	if (nt_message_is_sync(msg) && effect->mode == NT_MODE_STOPPED)
-		effect->mode = NT_MODE_UNSURE;
+	if (nt_message_is_sync(msg) && effect->mode == NT_EFFECT_STOPS)
+		effect->mode = NT_EFFECT_HIDES;
 	if (NT_TIMED_TCODES >> msg->tcode & 1)
 		scan_add_time(scan, msg);
 	if (msg->tcode == NT_TCODE_OWNERSHIP)
@@ -191,17 +191,17 @@ static void scan_add_mode(struct scan *scan, const struct nt_message *msg)
 {
 	scan->cell->modes |= MODE_BIT(nt_message_mode(msg));
 	if (msg->tcode == NT_TCODE_PROG_TRACE_CORRELATION && !nt_message_has_others(msg)) {
-		scan->effect->mode = NT_MODE_STOPPED;
+		scan->effect->mode = NT_EFFECT_STOPS;
 		memset(scan->boring + 2, IDLE_BYTE, NR_BORING - 2);
 	}
 	if (!nt_message_shows_mode(msg))
 		return;
 	if (msg->btype != NT_BTYPE_INDIRECT) {
-		if (scan->effect->mode == NT_MODE_STOPPED)
-			scan->effect->mode = NT_MODE_UNSURE;
+		if (scan->effect->mode == NT_EFFECT_STOPS)
+			scan->effect->mode = NT_EFFECT_HIDES;
 		return;
 	}
-	scan->effect->mode = NT_MODE_SHOWN;
+	scan->effect->mode = NT_EFFECT_SHOWS;
 	if (scan->cell->modes & MODE_BIT(NT_MODE_BTM))
 		scan->boring[2] = NT_TCODE_DIRECT_BRANCH << 2;
 	if (scan->cell->modes & MODE_BIT(NT_MODE_HTM)) {
@@ -428,7 +428,7 @@ static void chain_apply(const struct nt_cuts *cuts, struct nt_chain *chain,
 
 	chain_apply_context(&chain->context, effect);
 	if (effect->mode)
-		chain->knows_mode = effect->mode == NT_MODE_SHOWN;
+		chain->knows_mode = effect->mode == NT_EFFECT_SHOWS;
 	if (chain->has_tstamp)
 		chain->tstamp += effect->delta;
 	if (effect->sets_known)

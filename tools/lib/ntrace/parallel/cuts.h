@@ -34,10 +34,10 @@
 
 /* Effect of messages on the trace mode that a flow has detected */
 enum nt_mode_effect {
-	NT_MODE_KEPT,
-	NT_MODE_STOPPED,	/* trace stopped, so a flow detects the mode again after the next SYNC */
-	NT_MODE_UNSURE,		/* it is unknown if a flow has detected the mode */
-	NT_MODE_SHOWN,		/* a later message shows the mode */
+	NT_EFFECT_KEEPS,
+	NT_EFFECT_STOPS,	/* trace stopped, so a flow detects the mode again after the next SYNC */
+	NT_EFFECT_HIDES,	/* it is unknown if a flow has detected the mode */
+	NT_EFFECT_SHOWS,		/* a later message shows the mode */
 };
 
 /* Effect of a sequence of messages on the context, the time and the trace mode */
