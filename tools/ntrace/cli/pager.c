@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "ntrace.h"
 #include "pager.h"
 
 static const char default_pager[] = "if command -v less >/dev/null; then less; else cat; fi";
@@ -29,11 +30,14 @@ static bool wait_for_pager(void)
 	return !WIFEXITED(status) || WEXITSTATUS(status) < 126;
 }
 
-/* At a signal, wait until the user leaves the pager, which ignores SIGINT. Only then let the signal end the command. */
+/*
+ * At a signal, wait until the user leaves the pager, which ignores SIGINT. Only then let the signal end the command. A
+ * pager that the shell did not find read nothing, and the command then exits as pager_end() says.
+ */
 static void on_end(int nr)
 {
-	if (pager)
-		wait_for_pager();
+	if (pager && !wait_for_pager())
+		_exit(EXIT_USAGE);
 	signal(nr, SIG_DFL);
 	raise(nr);
 }
