@@ -416,7 +416,8 @@ int main(int argc, char **argv)
 		executions(replay, rand() % all.insns.nr);
 	for (i = 0; i < replay->lanes.nr; i++)
 		segments += replay->lanes.at[i].segments.nr;
-	printf("%zu segments, %zu instructions, %u places, %u with callers, %u wrong\n", segments, all.insns.nr, compared, with_callers, wrong);
+	printf("%zu segments, %zu instructions, %zu events in the index, %u places, %u with callers, %u wrong\n", segments,
+	       all.insns.nr, replay->events, compared, with_callers, wrong);
 	nt_replay_free(replay);
 	nt_chains_free(all.chains);
 	nt_session_close(all.session);

@@ -41,7 +41,7 @@ main_ended() {
 }
 
 programs='recursion alloca coroutine-recursion setjmp-loop'
-plan 26
+plan 27
 for name in $recordings; do
 	ok "the recording $name" replay "$name" 10
 done
@@ -55,6 +55,32 @@ ok "a program in segments of 1,000 bytes, with messages of SiFive" eval "dialect
 dialect=
 main=$(riscv64-linux-gnu-nm requests | awk '$3 == "main" { print $1 }')
 ok "the index finds the call of main, although the loop of main executes in most segments" eval "ONCE=$main replay htm 1000"
+# often() ends, and rarely() begins, in the same 8 bytes. often() ends with a jump to code without a symbol, like an entry
+# of a PLT. The index of the segments must not contain its calls, which all return in their segment
+cat >beside.c <<-'E2'
+	#include <stdlib.h>
+	void often(void), rarely(void);
+	asm(".option rvc\n.globl often, rarely\n"
+	    ".balign 8\noften: lla t1, .Lentry\nc.jr t1\nrarely: c.addi a0, 2\nc.jr ra\n.size rarely, .-rarely\n"
+	    "end: c.addi a0, 1\nc.jr ra\n.size end, .-end\n"
+	    ".section .entry, \"ax\"\n.Lentry: lla t3, end\njalr t1, t3\n.text");
+	int main(void)
+	{
+		for (int i = 0; i < 20000; i++) {
+			often();
+			if (i == 9000)
+				rarely();
+			free(malloc(i % 99));
+		}
+	}
+E2
+beside() {
+	riscv64-linux-gnu-gcc -g -O1 -static -o beside beside.c && "$top/tests/harness/pcs" pcs ./beside >/dev/null &&
+		program=beside encoded beside --sync-mode 1 --sync-max 2 &&
+		ONCE=$(riscv64-linux-gnu-nm beside | awk '$3 == "rarely" { print $1 }') replay beside 1000 &&
+		[ "$(sed -n 's/.*, \([0-9]*\) events.*/\1/p' out)" -lt 1000 ]
+}
+ok "the index finds the call of a function beside another function that executes often" beside
 ok "a program in one segment" replay htm 0x1000000
 ok "a segment is not larger than the distance of two messages with SYNC requires" small htm
 for name in $programs; do

@@ -196,6 +196,28 @@ static int take_return(struct ns_pairs *pairs, const struct ns_call_event *e)
 	return keep(pairs, e) ? 1 : -1;
 }
 
+/*
+ * Return true if a jump may end a call: its target has a symbol, or a call precedes it. An entry of a PLT often has no
+ * symbol, and no call precedes it.
+ */
+static bool may_end_call(const struct ns_pairs *pairs, const struct ns_call_event *e)
+{
+	uint8_t code[4];
+	struct nt_place place;
+	struct nt_insn insn;
+	size_t size;
+
+	nt_session_where(pairs->replay->session, e->to_space, e->to, &place);
+	if (place.symbol || nt_session_read(pairs->replay->session, e->to_space, e->to - 4, code, 4) != 4)
+		return true;
+	for (size = 2; size <= 4; size += 2) {
+		if (nt_insn_decode(NULL, code + 4 - size, size, &insn) == (int)size &&
+		    (insn.klass == NT_CLASS_CALL || insn.klass == NT_CLASS_INDIRECT_CALL || insn.klass == NT_CLASS_SWAP))
+			return true;
+	}
+	return false;
+}
+
 static int take_jump(struct ns_pairs *pairs, const struct ns_call_event *e)
 {
 	const struct ns_event event = {
@@ -211,6 +233,10 @@ static int take_jump(struct ns_pairs *pairs, const struct ns_call_event *e)
 		return 1;
 	}
 	code = ns_code_before(&pairs->stack, &event);
+	if (jump == NS_JUMP_MIDDLE && !code->loads && !may_end_call(pairs, e)) {
+		leave_out(pairs, e);
+		return 1;
+	}
 	if (jump == NS_JUMP_MIDDLE || code->loads)
 		return take_return(pairs, e);
 	if (code->saves && pairs->open.nr)

@@ -31,19 +31,20 @@ static bool note_thread(struct ns_replay_part *p, const struct nt_who *who)
 	return note(&p->tids, who->tid) && (space_of(who) < NS_SPACE_GENERATION || note(&p->spaces, space_of(who)));
 }
 
-/* Set the bits of a range in ns_chunk::lines. Most ranges execute repeatedly, so skip ranges in the cache @p->noted. */
-static void note_lines(struct ns_replay_part *p, const struct nt_range *r)
+/* Add a range to ns_chunk::code. Most ranges execute repeatedly, so skip ranges in the cache @p->noted. */
+static void note_code(struct ns_replay_part *p, const struct nt_range *r)
 {
-	uint64_t line = r->start / NS_LINE * NS_LINE, end = r->start + 2 * r->halfwords;
+	uint64_t addr = r->start, end = r->start + 2 * r->halfwords;
 	struct ns_noted *noted = &p->noted[r->start / 2 % NS_NOTED];
-	uint32_t bit;
+	uint32_t bits[2];
 
 	if (noted->start == r->start && noted->end == end)
 		return;
 	*noted = (struct ns_noted){ r->start, end };
-	for (; line < end; line += NS_LINE) {
-		bit = ns_line_bit(line);
-		p->now.lines[bit / 64] |= 1ULL << (bit % 64);
+	for (; addr < end; addr += 2) {
+		ns_code_bits(addr, bits);
+		p->now.code[bits[0] / 64] |= 1ULL << (bits[0] % 64);
+		p->now.code[bits[1] / 64] |= 1ULL << (bits[1] % 64);
 	}
 }
 
@@ -115,7 +116,7 @@ static bool add_run(struct ns_replay_part *p, const struct nt_who *who, const st
 	if (p->out)
 		return true;
 	if (!paths)
-		note_lines(p, range);
+		note_code(p, range);
 	return note_thread(p, who);
 }
 
@@ -195,7 +196,7 @@ static int take_plain(struct ns_replay_part *p, const struct nt_who *who, const 
 	s->runs++;
 	s->insns += range->insns;
 	s->last = p->time;
-	note_lines(p, range);
+	note_code(p, range);
 	return 1;
 }
 

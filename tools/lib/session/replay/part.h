@@ -8,7 +8,7 @@
 
 #define NS_NOTED	256	/* number of entries of ns_replay_part::noted */
 
-/* Entry of a cache of ranges that are already marked in ns_chunk::lines. If @end is 0, the entry is empty. */
+/* Entry of a cache of ranges that are already in ns_chunk::code. If @end is 0, the entry is empty. */
 struct ns_noted {
 	uint64_t	start, end;
 };

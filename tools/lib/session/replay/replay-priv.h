@@ -11,8 +11,7 @@
 #include "session/flow/decode.h"
 #include "session/session-priv.h"
 
-#define NS_LINE		8	/* bytes of code for each bit of ns_chunk::lines; few, so that two functions rarely share a bit */
-#define NS_LINES	16384	/* number of bits of ns_chunk::lines, which show the code that a segment may contain */
+#define NS_CODE		32768	/* number of bits of ns_chunk::code, a power of two */
 #define NS_CACHE	8	/* number of decoded segments in nt_replay::cache */
 
 /* A run is a range of instructions that nt_replay_options::pid and nt_replay_options::kernel select to be shown. */
@@ -63,7 +62,7 @@ struct ns_chunk {
 	uint64_t	end;		/* time of the last event or run of the segment, ns */
 	struct ns_call_event *events;
 	size_t		nr_events;
-	uint64_t	lines[NS_LINES / 64];
+	uint64_t	code[NS_CODE / 64];	/* Bloom filter of the half-words that executed, see ns_code_bits() */
 };
 
 /* A lane consists of all segments of one CPU, or of the segments of one CPU in the buffer of one thread. */
@@ -130,17 +129,22 @@ static inline uint64_t ns_thread_bit(int32_t tid)
 	return 1ULL << ((uint32_t)tid * 0x9e3779b1U >> 26);
 }
 
-static inline uint32_t ns_line_bit(uint64_t addr)
+/* Set the two bits of ns_chunk::code that belong to a half-word. */
+static inline void ns_code_bits(uint64_t addr, uint32_t bits[2])
 {
-	return (addr / NS_LINE * 0x9e3779b97f4a7c15ULL >> 32) % NS_LINES;
+	uint64_t hash = addr / 2 * 0x9e3779b97f4a7c15ULL;
+
+	bits[0] = hash >> 32 & (NS_CODE - 1);
+	bits[1] = hash >> 48 & (NS_CODE - 1);
 }
 
 /* Return true if the segment may contain the instruction. */
 static inline bool ns_chunk_may_have(const struct ns_chunk *s, uint64_t addr)
 {
-	uint32_t bit = ns_line_bit(addr);
+	uint32_t bits[2];
 
-	return s->lines[bit / 64] >> (bit % 64) & 1;
+	ns_code_bits(addr, bits);
+	return s->code[bits[0] / 64] >> (bits[0] % 64) & s->code[bits[1] / 64] >> (bits[1] % 64) & 1;
 }
 
 #define NS_ANY_THREAD	INT32_MIN
