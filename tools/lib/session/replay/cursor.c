@@ -18,6 +18,8 @@ const struct ns_decoded *ns_replay_decode(struct nt_replay *replay, uint32_t lan
 	 */
 	if (replay->options.paths && replay->lanes.nr < nr)
 		nr = replay->lanes.nr + 1;
+	else if (s->runs > NS_LARGE)
+		nr = NS_CACHE_LARGE;
 	for (d = replay->cache; d < replay->cache + nr; d++) {
 		if (d->segment == s) {
 			d->used = ++replay->uses;

@@ -8,6 +8,9 @@
 
 #include "part.h"
 
+/* A segment with this number of runs is large, even if its trace is short because the history of branches repeats. */
+#define SEGMENT_RUNS	65536
+
 /* ---- Runs ---- */
 
 static bool is_shown(const struct ns_replay_part *p, const struct nt_who *who, uint64_t addr)
@@ -289,7 +292,7 @@ static bool begin_segment(struct ns_replay_part *p, const struct nt_batch *batch
 	if ((p->pairs && !ns_pairs_end(p->pairs, s)) || !ns_array_add(&p->segments, *s))
 		return false;
 	*s = (struct ns_chunk){ .part = p->number, .from = from, .to = UINT64_MAX, .floor = p->time,
-				  .middle = true, .gap = p->gap, .trap = p->trap };
+				  .restart = p->restarts, .middle = true, .gap = p->gap, .trap = p->trap };
 	memset(p->noted, 0, sizeof(p->noted));
 	return true;
 }
@@ -302,9 +305,10 @@ static void note_sync(struct ns_replay_part *p, const struct nt_item *item)
 {
 	p->cut = 0;
 	p->owners = 0;
-	if (p->can_cut && !item->sync.restart && (!p->has_time || item->tstamp_kind == NT_TSTAMP_EXACT) &&
+	p->restarts = item->sync.restart;
+	if (p->can_cut && (!p->has_time || item->tstamp_kind == NT_TSTAMP_EXACT) &&
 	    item->sync.addr < p->replay->kernel_start &&
-	    item->offset >= p->now.from + p->replay->options.segment)
+	    (item->offset >= p->now.from + p->replay->options.segment || p->now.runs >= SEGMENT_RUNS))
 		p->cut = item->offset;
 }
 

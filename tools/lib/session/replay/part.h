@@ -32,6 +32,7 @@ struct ns_replay_part {
 	uint64_t	time;
 	uint64_t	lost;		/* time from which on trace is missing, ns; 0: no trace is missing */
 	uint64_t	cut;		/* offset of a SYNC at which the next segment can begin; 0: none */
+	bool		restarts;	/* trace starts or restarts at the SYNC at offset @cut */
 	unsigned int	owners;		/* number of Ownership messages after the SYNC at offset @cut */
 	uint32_t	next_run;	/* index in the segment of the first run after the current range */
 	int32_t		tid;		/* thread of the last branch */

@@ -13,6 +13,8 @@
 
 #define NS_CODE		32768	/* number of bits of ns_chunk::code, a power of two */
 #define NS_CACHE	8	/* number of decoded segments in nt_replay::cache */
+#define NS_LARGE	131072	/* a segment with more runs is large, because each run takes 56 bytes when it is decoded */
+#define NS_CACHE_LARGE	2	/* maximum number of large segments in nt_replay::cache */
 
 /* A run is a range of instructions that nt_replay_options::pid and nt_replay_options::kernel select to be shown. */
 struct ns_run {
@@ -53,6 +55,7 @@ struct ns_chunk {
 	uint64_t	threads;	/* ns_thread_bit() of the threads that the segment contains */
 	uint32_t	runs;
 	bool		middle;		/* the segment does not begin at the start of its part */
+	bool		restart;	/* trace starts or restarts at the start of the segment */
 	bool		gap;		/* trace is missing before the first instruction of the segment */
 	/* the thread executed code that is not shown, such as the kernel, before the segment's first instruction */
 	bool		trap;

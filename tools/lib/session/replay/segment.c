@@ -27,7 +27,7 @@ static void *begin_decode(void *ctx, uint64_t number)
 	p->time = job->segment->floor;
 	p->gap = job->segment->gap;
 	p->trap = job->segment->trap;
-	p->skip = job->segment->middle;
+	p->skip = job->segment->middle && !job->segment->restart;
 	p->slice = !p->skip;
 	return p;
 }
