@@ -28,7 +28,7 @@ put() { # FROM... TO: copy files to the folder TO of the new tree b
 }
 
 n=0
-patch() { # NAME SUBJECT: make a patch of the files that were put since the last patch
+patch() { # NAME SUBJECT: make a patch of the files that put() has copied since the last patch
 	n=$((n + 1))
 	out=$dir/000$n-$1.patch
 	printf 'Subject: [PATCH %d/4] %s\n\n---\n' $n "$2" >"$out"

@@ -78,7 +78,7 @@ struct hart {
 	uint64_t silent, silent_branches;	/* number of unreported losses, and of their branches */
 	uint64_t misplaced, needless;
 	uint64_t owed, owed_branches;	/* number of losses that no error reports yet, and of their branches */
-	uint64_t spare;			/* number of errors without an earlier loss; each may report a later loss */
+	uint64_t spare;			/* number of errors that follow no loss, so that each may report the next loss */
 	uint64_t wrong;
 	/* traced intervals after an error that are not found in the truth yet; interval i ends at branch @ends[i] */
 	struct branch *held;

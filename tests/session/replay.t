@@ -55,8 +55,8 @@ ok "a program in segments of 1,000 bytes, with messages of SiFive" eval "dialect
 dialect=
 main=$(riscv64-linux-gnu-nm requests | awk '$3 == "main" { print $1 }')
 ok "the index finds the call of main, although the loop of main executes in most segments" eval "ONCE=$main replay htm 1000"
-# often() ends, and rarely() begins, in the same 8 bytes. often() ends with a jump to code without a symbol, like an entry
-# of a PLT. The index of the segments must not contain its calls, which all return in their segment
+# often() ends, and rarely() begins, in the same 8 bytes. often() ends with a jump to code without a symbol, such as an
+# entry of a PLT. The index of the segments must not contain calls of often(), because they return in their segments
 cat >beside.c <<-'E2'
 	#include <stdlib.h>
 	void often(void), rarely(void);
@@ -90,7 +90,8 @@ done
 # decode more segments than replay.c allows. SWITCHES=1 disables this check
 ok "coroutines whose function contains the switch" eval "SWITCHES=1 main_ended programs/inline-switch"
 ok "longjmp() on several stacks" eval "SWITCHES=1 one_program switches"
-# A direct jump of the same function has the target of the switch. It must not hide that the switch goes to another stack
+# The function also jumps, on the same stack, to the address to which the switch of stacks jumps. This jump must not
+# hide that the switch continues on another stack
 coroutines_differ() {
 	"$ntrace" export --format folded -i inline-switch.data -o folded && grep -q ';f0;body;work;leaf' folded &&
 		grep -q ';f1;body;deeper;work;leaf' folded && ! grep ';f1;body;work\|f0;body;deeper' folded

@@ -477,7 +477,7 @@ static void make_sf_encoder(struct board_dev *dev)
 	struct hart *h = hart_of(dev);
 
 	if (dev->hart >= 4 || !funnel)
-		board_fatal("topology: %s: a sifive-funnel must be its sink, and SRC can distinguish only 4 harts", dev->name);
+		board_fatal("topology: %s: this encoder needs a sifive-funnel as its sink, and its SRC can distinguish only 4 harts", dev->name);
 	connect_out(dev, 0, &out->next, &out->opaque);
 	out->lock = funnel->lock;
 	nb_sf_te_init(dev->te, &board.te_caps, &caps, locked_out, out);

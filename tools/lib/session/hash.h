@@ -23,7 +23,10 @@ struct ns_hash {
 
 #define NS_HASH_START	0xcbf29ce484222325ULL
 
-/* Return the FNV-1a hash of @hash and the bytes after it. The first @hash is NS_HASH_START. */
+/*
+ * Add the @size bytes at @data to the FNV-1a hash @hash of earlier data, and return the new hash. Without earlier data,
+ * @hash is NS_HASH_START.
+ */
 static inline uint64_t ns_hash_bytes(uint64_t hash, const void *data, size_t size)
 {
 	const uint8_t *p = data, *end = p + size;

@@ -160,8 +160,9 @@ const char *duration(uint64_t ns, char buf[16]);
 const char *calls_text(uint64_t calls, uint64_t open, char buf[CALLS_TEXT]);
 
 /*
- * print_on_cpu() - print for which part of @ns threads ran, unless they ran nearly all the time. If the session has an
- * address filter, this is the part that was traced.
+ * print_on_cpu() - print for how much of the time @ns the CPUs executed threads. @ran is this time in ns.
+ *
+ * If the session has an address filter, @ran is the time that was traced. Print nothing if @ran is nearly @ns.
  */
 void print_on_cpu(const struct nt_session *session, uint64_t ns, uint64_t ran);
 

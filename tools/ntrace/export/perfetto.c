@@ -40,7 +40,7 @@ struct perfetto {
 	uint64_t	*categories;	/* interned number of each function's category, which is its object */
 	NS_ARRAY(uint64_t) firsts;	/* number of the first function of each object */
 	uint32_t	thread;		/* nested_call::thread of the track that was written last */
-	uint32_t	first;		/* nested_call::thread of the first of the stacks that thread @tid has */
+	uint32_t	first;		/* nested_call::thread of the first stack of thread @tid, which may have several stacks */
 	int32_t		tid;
 	bool		has_thread;
 	NS_ARRAY(int32_t) cpus;		/* CPUs for which a track of tracepoints was written */

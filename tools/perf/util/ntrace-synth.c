@@ -31,9 +31,10 @@ static bool ntrace_skip_event(struct ntrace *nt)
 }
 
 /*
- * Return the time of a sample, which is not earlier than that of any delivered sample. The time of a
- * branch is between those of the last and the next message. Trace of the buffer with the earliest
- * next message is decoded first, so the time of the last delivered sample is possible for the branch.
+ * Return the time of a sample, which is not earlier than that of any delivered sample. A branch
+ * executed between its last and its next message, so it can have any time between the times of these
+ * messages. The buffer whose next message is the earliest is decoded first, so the time of the last
+ * delivered sample is such a time.
  */
 static u64 ntrace_sample_time(struct ntrace_queue *q)
 {
