@@ -8,8 +8,6 @@
 #include "events.h"
 #include "cli/json-text.h"
 
-#ifdef HAVE_TRACEEVENT
-
 int events_open(struct events *events, struct nt_session *session, const struct nt_filter *filter)
 {
 	*events = (struct events){ .session = session, .filter = filter, .all = nt_events_new(session) };
@@ -172,41 +170,3 @@ char *event_name(const struct nt_event *event)
 	}
 	return name;
 }
-
-#else
-
-int events_open(struct events *events, struct nt_session *session, const struct nt_filter *filter)
-{
-	*events = (struct events){ 0 };
-	return 0;
-}
-
-bool events_next(struct events *events, uint64_t until, struct nt_event *event)
-{
-	return false;
-}
-
-bool events_any(const struct events *events)
-{
-	return false;
-}
-
-void events_close(struct events *events)
-{
-}
-
-char *event_name(const struct nt_event *event)
-{
-	return NULL;
-}
-
-char *event_fields(const struct nt_event *event)
-{
-	return NULL;
-}
-
-char *event_json(const struct nt_event *event)
-{
-	return NULL;
-}
-#endif

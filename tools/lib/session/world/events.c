@@ -14,7 +14,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#if __has_include(<traceevent/event-parse.h>)
+#define HAVE_TRACEEVENT
 #include <traceevent/event-parse.h>
+#endif
 
 #include "events.h"
 #include "session/session-priv.h"
@@ -29,6 +32,8 @@ struct nt_events {
 	const char	*error;
 	unsigned int	long_size;
 };
+
+#ifdef HAVE_TRACEEVENT
 
 /* ---- Read the formats of events ---- */
 
@@ -143,29 +148,69 @@ static const char *read_formats(struct nt_events *events, struct cursor *c)
 	return add_systems(events, c) ? NULL : "the formats of tracepoints are damaged: a format is cut short, or has no system or no print format";
 }
 
-struct nt_events *nt_events_new(const struct nt_session *session)
+static bool open_formats(struct nt_events *events)
 {
-	const struct pd_section *section = &session->pd.tracing;
+	const struct pd_section *section = &events->session->pd.tracing;
 	struct cursor c = { section->data, section->data + section->size };
-	struct nt_events *events = calloc(1, sizeof(*events));
 
-	if (!events)
-		return NULL;
-	events->session = session;
 	events->formats = tep_alloc();
-	if (!events->formats) {
-		free(events);
-		return NULL;
-	}
+	if (!events->formats)
+		return false;
 	/* do not let libtraceevent print parse errors to the standard error */
 	tep_set_loglevel(TEP_LOG_NONE);
 	tep_set_local_bigendian(events->formats, TEP_LITTLE_ENDIAN);
 	tep_set_file_bigendian(events->formats, TEP_LITTLE_ENDIAN);
 	if (section->size)
 		events->error = read_formats(events, &c);
-	else if (session->events.nr)
+	else if (events->session->events.nr)
 		events->error = "the recording has tracepoints, but not their formats";
-	return events;
+	return true;
+}
+
+/* Set the name of an event, and the format that nt_event_field() needs. */
+static void set_format(const struct nt_events *events, struct nt_event *event)
+{
+	const struct tep_event *format = event->id <= INT32_MAX ? tep_find_event(events->formats, event->id) : NULL;
+
+	if (format && format->name && format->system) {
+		event->system = format->system;
+		event->name = format->name;
+		event->priv = format;
+	}
+}
+
+#else
+
+static bool open_formats(struct nt_events *events)
+{
+	if (events->session->events.nr)
+		events->error = "tracepoints have no names and fields, because ntrace was built without libtraceevent: apt-get install libtraceevent-dev, and build it again";
+	return true;
+}
+
+static void set_format(const struct nt_events *events, struct nt_event *event)
+{
+}
+
+static void tep_free(struct tep_handle *formats)
+{
+}
+
+#endif
+
+/* ---- All events of a recording ---- */
+
+struct nt_events *nt_events_new(const struct nt_session *session)
+{
+	struct nt_events *events = calloc(1, sizeof(*events));
+
+	if (!events)
+		return NULL;
+	events->session = session;
+	if (open_formats(events))
+		return events;
+	free(events);
+	return NULL;
 }
 
 void nt_events_free(struct nt_events *events)
@@ -180,13 +225,10 @@ const char *nt_events_error(const struct nt_events *events)
 	return events->error;
 }
 
-/* ---- Events ---- */
-
 bool nt_events_get(const struct nt_events *events, size_t nth, struct nt_event *event)
 {
 	const struct nt_session *session = events->session;
 	const struct pd_record *r;
-	const struct tep_event *format;
 
 	if (nth >= session->events.nr)
 		return false;
@@ -196,16 +238,13 @@ bool nt_events_get(const struct nt_events *events, size_t nth, struct nt_event *
 		.id = pd_attr_of(&session->pd, r->id.id)->attr.config,
 		.raw = r->data, .raw_size = r->data_size,
 	};
-	format = event->id <= INT32_MAX ? tep_find_event(events->formats, event->id) : NULL;
-	if (format && format->name && format->system) {
-		event->system = format->system;
-		event->name = format->name;
-		event->priv = format;
-	}
+	set_format(events, event);
 	return true;
 }
 
 /* ---- Fields ---- */
+
+#ifdef HAVE_TRACEEVENT
 
 /* Find the bytes of a field. A dynamic field encodes their offset and size. Return false if the event is too short. */
 static bool find_bytes(const struct nt_event *event, const struct tep_format_field *f,
@@ -272,3 +311,12 @@ bool nt_event_field(const struct nt_event *event, size_t nth, struct nt_event_fi
 		field->kind = kind_of(f, field);
 	return true;
 }
+
+#else
+
+bool nt_event_field(const struct nt_event *event, size_t nth, struct nt_event_field *field)
+{
+	return false;
+}
+
+#endif
