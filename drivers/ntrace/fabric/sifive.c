@@ -45,8 +45,8 @@
 #define  SF_WP_MASK		GENMASK(31, 2)
 #define SF_SINK_RP		0x020
 /*
- * Fields that tsControl has and trTsControl lacks. SF_TS_BRANCH selects the messages with timestamps, and SF_TS_WIDTH
- * reports the number of bits of a timestamp.
+ * Fields that tsControl has and trTsControl lacks. SF_TS_BRANCH selects the messages that have
+ * timestamps, and SF_TS_WIDTH reports the number of bits of a timestamp.
  */
 #define  SF_TS_BRANCH		GENMASK(17, 16)
 #define   SF_TS_BRANCH_ALL	3
