@@ -117,12 +117,12 @@ changed() {
 }
 # Files of the kernel and source files are inputs, which a command must not overwrite
 over_inputs() {
-	source_is "$PWD/own.c" && cp own.c before.c && refused 2 "the command reads this file" html -i named.data -o own.c && cmp own.c before.c || return
+	source_is "$PWD/own.c" && cp own.c before.c && refused 2 "the command also reads this file" html -i named.data -o own.c && cmp own.c before.c || return
 	for file in data kcore kallsyms; do
 		kernel_of && echo "ffffffff80000000 T outer" >rec/kcore_dir/kallsyms && cp "rec/kcore_dir/$file" before 2>/dev/null || cp "rec/$file" before
 		at=rec/kcore_dir/$file
 		[ -e "$at" ] || at=rec/$file
-		refused 2 "the command reads this file" export --format jsonl -i rec -o "$at" && cmp "$at" before || return
+		refused 2 "the command also reads this file" export --format jsonl -i rec -o "$at" && cmp "$at" before || return
 	done
 }
 # Two commands write the same output at the same time. The output must be the complete file of one command

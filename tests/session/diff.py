@@ -139,7 +139,7 @@ def answers(ntrace, tmp, symbols, *options):
     out = subprocess.run([ntrace, 'diff', *options, f'{tmp}/a.data', f'{tmp}/b.data'], capture_output=True, text=True, check=False)
     found = {}
     for m in re.finditer(r'^Thread (\d+) .* first differ after\n    (\S*)\+0x([0-9a-f]+) .*\n(?:    [AB].*\n)*'
-                         r'    before the difference, the instruction(?: in A)? was executed (\d+) times?', out.stdout, re.M):
+                         r'    before the difference, this instruction was executed (\d+) times?(?: in A)?,', out.stdout, re.M):
         found[int(m[1])] = (symbols.get(m[2], 0) + int(m[3], 16), int(m[4]))
     return out.returncode, found, out.stdout + out.stderr
 

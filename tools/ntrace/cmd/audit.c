@@ -212,7 +212,7 @@ static int print_finds(struct audit *a)
 		alarms += a->finds.at[i].kind != NO_PAD;
 	}
 	printf("%s and %" PRIu64 " indirect calls and jumps were checked: ", COUNTED(a->counts.returns, "return"), a->counts.indirect);
-	puts(alarms ? COUNTED(alarms, "violation") : "none went where it must not go");
+	puts(alarms ? COUNTED(alarms, "violation") : "all went to allowed targets");
 	if (a->pads)
 		printf("%s of indirect calls and jumps without lpad\n", COUNTED(a->finds.nr - alarms, "target"));
 	return a->finds.nr ? EXIT_TRACE : EXIT_CLEAN;

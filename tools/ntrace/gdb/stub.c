@@ -335,7 +335,7 @@ static void take_command(struct stub *stub, const char *hex)
 		reply_text(stub, "OK");
 		return;
 	}
-	snprintf(text, sizeof(text), "goto TIME|begin|end|insn N: where the next continue goes\n");
+	snprintf(text, sizeof(text), "goto needs a place in the recording, which is TIME in seconds, begin, end, or insn N\n");
 	reply_hex(stub, text, strlen(text));
 }
 

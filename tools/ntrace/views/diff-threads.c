@@ -158,8 +158,8 @@ static void print_counts(const struct nt_diff_side sides[2])
 	unsigned int i;
 
 	for (i = 0; i < (same ? 1 : 2); i++)
-		printf("    before the difference, %s executed %s, and its function was called %s\n",
-		       same ? "the instruction was" : i ? "the instruction in B was" : "the instruction in A was", COUNTED(sides[i].executed, "time"), COUNTED(sides[i].called, "time"));
+		printf("    before the difference, this instruction was executed %s%s, and its function was called %s\n",
+		       COUNTED(sides[i].executed, "time"), same ? "" : i ? " in B" : " in A", COUNTED(sides[i].called, "time"));
 }
 
 static void print_callers(const struct recording *r, const struct nt_diff *diff, uint64_t space)

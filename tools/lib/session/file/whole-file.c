@@ -131,7 +131,9 @@ char *whole_file_text(const char *path, size_t most)
 
 const char *whole_file_strerror(int error)
 {
-	return error == ETXTBSY ? "the command reads this file" : error == EMEDIUMTYPE ? "not a file" : strerror(error);
+	if (error == ETXTBSY)
+		return "the command also reads this file, so it does not write to it";
+	return error == EMEDIUMTYPE ? "not a file" : strerror(error);
 }
 
 /* ---- Removal ---- */
