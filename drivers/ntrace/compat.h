@@ -86,8 +86,8 @@ static inline bool ntrace_cpu_panics(void)
 #endif
 
 /*
- * Return true if fields of perf_event_attr are set that events of this PMU do not use, beyond
- * attr.config
+ * Return true if one of the fields config1 to config4 of perf_event_attr is set. Events of this PMU
+ * use only the field config.
  */
 static inline bool ntrace_attr_has_more(const struct perf_event_attr *attr)
 {

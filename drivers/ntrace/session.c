@@ -172,8 +172,9 @@ static noinline int ntrace_session_run(struct ntrace_session *s)
 }
 
 /*
- * Shorten the period of the owner's timer if it is too long. This is the case if the session was a
- * member until now, or if another member has joined, with which the window fills faster.
+ * Shorten the period of the timer of the sink's owner if the window could become full before the
+ * timer expires. The period may be too long because @owner has just become the owner, or because
+ * another encoder has joined the sink, so that the window fills faster.
  */
 static void ntrace_session_hasten(struct ntrace_session *owner)
 {

@@ -104,8 +104,10 @@ static inline bool judge_message(const struct flip *flip, struct nt_message *msg
  * Return true if a decoder cannot notice the flip, because an encoder would send the flipped stream
  * for another execution. There are two cases. In the first case, a branch takes the other direction,
  * and both directions lead through code of the same length to the same address. I-CNT and the number
- * of bits in HIST are then right. In the second case, the program executes a loop once less, and
- * software writes a value into the trace.
+ * of bits in HIST are then right. In the second case, the flip turns a DirectBranch message of a loop
+ * into an Ownership or DataAcquisition message. An encoder sends the flipped stream if the program
+ * executes this loop once less, so that this DirectBranch message is not sent, and if software writes
+ * a context or a value, so that the other message is sent in its place.
  */
 static inline bool judge_is_legal(const struct flip *flip)
 {

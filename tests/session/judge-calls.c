@@ -142,8 +142,9 @@ static ARRAY(struct call) wanted, found;
 
 static struct thread *thread_of(int32_t tid)
 {
-	static int32_t last;		/* @tid of the previous call of this function */
-	static size_t nr, found;	/* number of threads at that call, and 1 + index of the found thread, or 0 */
+	static int32_t last;		/* @tid of the previous call of thread_of() */
+	static size_t nr;		/* number of threads at the previous call of thread_of() */
+	static size_t found;		/* 1 + index of the thread that the previous call found; 0: none */
 
 	if (tid == last && nr == threads.nr)
 		return found ? &threads.at[found - 1] : NULL;

@@ -492,8 +492,9 @@ static bool ntrace_flight_runs(const struct ntrace_sink *sink)
 }
 
 /*
- * Return true if the sink must stop. If @seize is false, this is the case if the recorder records
- * into the sink, otherwise if a perf event traces into the sink and its trace must be saved.
+ * Return true if the sink must stop. If @seize is true, only a sink into which a perf event traces
+ * must stop, if its trace must be saved. If @seize is false, only a sink into which the flight
+ * recorder records must stop.
  */
 static bool ntrace_flight_cuts(const struct ntrace_sink *sink, bool seize)
 {

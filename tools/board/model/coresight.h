@@ -210,7 +210,7 @@ struct nb_tmc {
 	uint64_t	base, wp;	/* address of an ETR's buffer, and address of its next frame */
 	uint32_t	size;		/* size of an ETR's buffer in bytes */
 	bool		full, memerr;
-	uint8_t		*fifo;		/* transfers in an ETF, each after 2 bytes with its length */
+	uint8_t		*fifo;		/* transfers in an ETF; 2 bytes with the length precede each transfer */
 	uint32_t	level;		/* number of bytes in @fifo */
 	nb_out_fn	out;		/* output of an ETF */
 	void		*out_opaque;

@@ -86,8 +86,9 @@ static bool fill(struct shadow *s, unsigned int from, unsigned int to)
 }
 
 /*
- * Return where @kept has the @len bytes at @addr, which a reset restores from there, or NULL if the bytes are outside
- * the memory from board.cached_from on, which is the only memory whose caches a reset drops.
+ * Return the place in @kept of the data that a reset restores to the @len bytes of memory at @addr. Return NULL if some
+ * of these bytes are not in the memory that starts at board.cached_from. A reset drops the cache lines of only this
+ * memory, and restores only this memory.
  */
 static uint8_t *kept_at(uint64_t addr, size_t len)
 {

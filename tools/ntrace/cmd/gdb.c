@@ -291,7 +291,11 @@ static int no_insns(struct gdb *g, struct nt_session *session)
 		fprintf(stderr, "ntrace: %lu is a thread of process %d, which --pid %d shows\n", g->pid, pid, pid);
 		return EXIT_TRACE;
 	}
-	/* if files are missing, they are the reason, unless the recording has no process --pid */
+	/*
+	 * If files with code are missing, recording_report() has named them, and no instructions are known because of
+	 * them. In this case, print no other reason. If the recording does not contain the process that --pid selects,
+	 * this is the reason instead.
+	 */
 	if ((!g->pid || pid > 0) && nt_session_missing(session, 0, &text, &text))
 		return EXIT_TRACE;
 	g->recording.filter.pid = g->pid;

@@ -30,7 +30,7 @@ struct tail {
 };
 
 struct tails {
-	size_t		wanted;		/* number of calls of each CPU */
+	size_t		wanted;		/* number of calls to print for each CPU */
 	NS_ARRAY(struct tail) of;
 };
 

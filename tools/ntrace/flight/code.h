@@ -11,10 +11,12 @@
 #include "flight.h"
 #include "session/array.h"
 
-/* A part of the kernel with its addresses in the source of code and in the crashed kernel */
+/* A module, or the kernel without its modules */
 struct flight_part {
 	char		name[64];	/* name of a module; empty for the kernel itself */
-	uint64_t	now, then, size;
+	uint64_t	now;		/* address in the kernel or dump from which the code is read */
+	uint64_t	then;		/* address in the crashed kernel */
+	uint64_t	size;
 	bool		in_dump;
 };
 
@@ -25,7 +27,10 @@ struct flight_code {
 	void		*of_source;
 };
 
-/* A source of code. Call open(), then read() and symbols() any number of times, then close(). */
+/*
+ * Functions that read the code of the crashed kernel from the running kernel or from a crash dump. Call open(), then
+ * read() and symbols() any number of times, then close().
+ */
 struct flight_source {
 	/*
 	 * Return: 1 if parts were found; 0 if no code was found, which was reported; -1 if out of

@@ -148,8 +148,8 @@ static enum truth evaluate(const struct context *c, struct query_node *node, con
 /* ---- The first pass ---- */
 
 /*
- * Set query_call::last of the open calls of @g that have ended before the next call, because they do
- * not contain it. @id, @stack and @depth are those of the next call.
+ * Remove each call that does not contain the next call from @g->open, because it ended before the next
+ * call began, and set its query_call::last. @id, @stack and @depth are those of the next call.
  */
 static void end_calls(struct query_group *g, uint64_t id, uint32_t stack, uint32_t depth)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The library reports a call when the call ends, and the position of the call in its thread after
- * all trace was decoded. Until then, the first calls are stored in memory, and the other calls in
- * an unnamed file. The calls are divided into runs of RUN_CALLS. The runs are sorted one after the
+ * The library reports a call when the call ends. The position of the call in its thread is known only after
+ * the library has decoded the whole trace. Until then, the first calls are stored in memory, and the other
+ * calls in an unnamed file. The calls are divided into runs of RUN_CALLS. The runs are sorted one after the
  * other, and then merged.
  */
 #include <errno.h>

@@ -442,8 +442,9 @@ static ssize_t ntrace_space_read(struct ntrace_queue *q, u64 space, u64 addr, u8
 }
 
 /*
- * Return the page that contains @addr, or NULL if the code cannot be read. If the code before @addr in the page cannot
- * be read, the page starts at @addr, because maps end at page boundaries but not all of them start there.
+ * Return the page that contains @addr, or NULL if the code cannot be read. If the code at the start
+ * of the page cannot be read, return only the code from @addr to the end of the page. This happens
+ * if the map starts inside the page. Every map ends at the end of a page.
  */
 static struct ntrace_page *ntrace_code_page(struct ntrace_queue *q, u64 space, u64 addr)
 {

@@ -491,9 +491,10 @@ static int ntrace_queue_start_stretch(struct ntrace_queue *q)
 	q->lost_before = stretch && ntrace_frames_lost(stretch->flags, stretch->size);
 	q->first_time = 0;
 	/*
-	 * Decode this trace only after perf has processed the PERF_RECORD_AUX of the trace that the sink wrote before
-	 * it, because that record may report a loss. Times in this trace may be microseconds too early, so their order
-	 * does not ensure this.
+	 * The PERF_RECORD_AUX of the previous trace of the sink may report a loss, so perf must
+	 * process that record before it decodes this trace. The times in this trace do not ensure
+	 * this order, because they may be some microseconds too early. So wait at least until the
+	 * time at which the previous trace ends.
 	 */
 	if (stretch)
 		q->pending_time = max(q->pending_time, ntrace_window_before(q, stretch));

@@ -860,7 +860,7 @@ static void test_empty_when_emitted(void **state)
 		disable_encoder();
 		assert_int_equal(rd(dev, TR_CONTROL) & (TR_ENABLE | TR_EMPTY), 0);
 		assert_int_equal(rd(dev, TR_CONTROL) & TR_EMPTY, 0);
-		/* The encoder sends the messages that the sink has refused at the start of the next trace */
+		/* When the sink is enabled again, the encoder sends the messages that the sink had refused */
 		memset(b.memory, 0, sizeof(b.memory));
 		set_sink(TR_RAM_MODE, BUF, 4096);
 		assert_int_equal(rd(dev, TR_CONTROL) & TR_EMPTY, TR_EMPTY);

@@ -163,8 +163,8 @@ struct ns_stack_ops {
 	bool	(*resumed)(struct ns_stack *stack, size_t nth, const struct ns_event *event);
 	/*
 	 * Store the targets of the returns that follow the current event, but at most @max, and return their number.
-	 * Leave out the returns from calls that start after the current event. Stop at another event that is not in
-	 * such a call. May be NULL.
+	 * Leave out the returns from calls that start after the current event. Stop at an event after which the next
+	 * return is not known, such as a trap or a switch to another stack. May be NULL.
 	 */
 	size_t	(*ahead)(struct ns_stack *stack, uint64_t *to, size_t max);
 	/* Return the name of the function of a frame. May be NULL. */

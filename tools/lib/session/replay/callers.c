@@ -260,9 +260,9 @@ static const struct ns_call_event *head_of(struct ns_walk *walk, uint32_t lane, 
 }
 
 /*
- * Return true if a search for callers can continue from here to any later position. The events in the index lack calls
- * that return in the same segment. If the search has applied the first of a segment's events in the index, but not all,
- * it cannot continue to a position inside this segment, because calls that are open there may be missing.
+ * Return true if a search for callers can continue from the current position to any later position. The index of a
+ * segment lacks the calls that return in the same segment. If the search has read only a part of such an index, it
+ * cannot continue to a position inside this segment, because it does not know all calls that are open at that position.
  */
 static bool is_between_segments(const struct ns_walk *walk)
 {

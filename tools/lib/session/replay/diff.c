@@ -35,7 +35,10 @@ struct side {
 	struct page	*pages;
 	NS_ARRAY(struct call) calls;
 	bool		over;		/* the thread has no more code */
-	/* @before and @now were one piece of nt_path_next(), which was divided at the end of the other thread's piece */
+	/*
+	 * true if nt_path_next() returned @before and @now as one piece of code. compare() has divided this piece, because
+	 * the current piece of the other thread was shorter.
+	 */
 	bool		split;
 };
 
@@ -279,7 +282,10 @@ static int stop(struct nt_diff *diff, struct nt_diff_side sides[2])
 	return over == 2 ? NT_DIFF_EQUAL : over ? NT_DIFF_END : diff->gap ? NT_DIFF_GAP : NT_DIFF_JUMP;
 }
 
-/* Divide the current piece of code at the address at which the current piece of the other thread ends. */
+/*
+ * Divide the current piece of code of a thread into two pieces. The first has @size bytes, which is the size of the
+ * current piece of the other thread.
+ */
 static void split(struct side *s, uint64_t size, uint8_t last_len)
 {
 	s->before = s->now;

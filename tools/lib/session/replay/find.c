@@ -78,9 +78,9 @@ static bool may_have(const struct search *s, uint32_t lane, const struct ns_chun
 }
 
 /*
- * Search the runs [@from, @to) of a segment. In a backward search, *gap is true if trace is missing
- * between the last run that was searched and the run before it. Return 1 if a wanted address or
- * missing trace was found, 0 if neither was found, or -1 after an error.
+ * Search the runs [@from, @to) of a segment. A backward search starts with the newest run. Its *gap is true if trace is
+ * missing between the run that it has searched last and the next run that it searches, which was executed before.
+ * Return 1 if a wanted address or missing trace was found, 0 if neither was found, or -1 after an error.
  */
 static int search_segment(struct search *s, uint32_t lane, struct ns_spot spot, uint32_t from, uint32_t to, bool *gap)
 {
