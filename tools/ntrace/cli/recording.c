@@ -399,3 +399,11 @@ void print_on_cpu(const struct nt_session *session, uint64_t ns, uint64_t ran)
 	if (ran < ns - ns / 100)
 		printf(", %s for %s", nt_session_is_filtered(session) ? "traced" : "on a CPU", duration(ran, text));
 }
+
+void print_longest(uint64_t calls, uint64_t ns, uint64_t longest)
+{
+	char text[16];
+
+	if (longest > ns / calls * 4)
+		printf(", one of them for %s", duration(longest, text));
+}

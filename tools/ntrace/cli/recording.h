@@ -166,4 +166,7 @@ const char *calls_text(uint64_t calls, uint64_t open, char buf[CALLS_TEXT]);
  */
 void print_on_cpu(const struct nt_session *session, uint64_t ns, uint64_t ran);
 
+/* print_longest() - if one of several calls took more than four times their average, print how long it took */
+void print_longest(uint64_t calls, uint64_t ns, uint64_t longest);
+
 #endif /* NTRACE_TOOL_RECORDING_H */

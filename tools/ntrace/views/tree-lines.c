@@ -201,8 +201,8 @@ void tree_lines_json(const struct tree_lines *l)
 		json_print("function", n->symbol);
 		json_print("object", n->object);
 		json_print("entry", entry(n) ?: "call");
-		printf("\"depth\": %u, \"calls\": %" PRIu64 ", \"open\": %" PRIu64 ", \"ns\": %" PRIu64 ", \"on_cpu_ns\": %" PRIu64
-		       ", \"instructions\": %" PRIu64, n->depth, n->calls, n->open, n->ns, n->ran, n->insns);
+		printf("\"depth\": %u, \"calls\": %" PRIu64 ", \"open\": %" PRIu64 ", \"ns\": %" PRIu64 ", \"longest_ns\": %" PRIu64
+		       ", \"on_cpu_ns\": %" PRIu64 ", \"instructions\": %" PRIu64, n->depth, n->calls, n->open, n->ns, n->longest, n->ran, n->insns);
 		if (b)
 			printf(", \"median_calls\": %" PRIu64 ", \"median_open\": %" PRIu64 ", \"median_ns\": %" PRIu64
 			       ", \"median_on_cpu_ns\": %" PRIu64, b->calls, b->open, b->ns, b->ran);
@@ -229,6 +229,7 @@ static size_t print_names(const struct tree_lines *l, size_t i)
 		print_name(l->at[i].node);
 	}
 	print_on_cpu(l->session, n->ns, n->ran);
+	print_longest(n->calls + n->open, n->ns, n->longest);
 	putchar('\n');
 	return last + 1;
 }

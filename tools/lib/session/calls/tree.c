@@ -168,6 +168,8 @@ void ns_tree_count(struct ns_tree *tree, uint32_t node, const struct ns_stack *s
 		n->ns += ns;
 		n->ran += ran;
 		n->insns += insns;
+		if (n->longest < ns)
+			n->longest = ns;
 		n = &tree->nodes.at[n->parent];
 		if (!n->inlined)
 			return;
@@ -201,6 +203,8 @@ bool ns_tree_merge(struct ns_tree *tree, const struct ns_tree *from, const uint3
 		to->ns += n->ns;
 		to->ran += n->ran;
 		to->insns += n->insns;
+		if (to->longest < n->longest)
+			to->longest = n->longest;
 		to->self_ns += n->self_ns;
 		to->self_insns += n->self_insns;
 	}
