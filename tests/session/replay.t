@@ -41,7 +41,7 @@ main_ended() {
 }
 
 programs='recursion alloca coroutine-recursion setjmp-loop'
-plan 27
+plan 28
 for name in $recordings; do
 	ok "the recording $name" replay "$name" 10
 done
@@ -83,6 +83,22 @@ beside() {
 ok "the index finds the call of a function beside another function that executes often" beside
 ok "a program in one segment" replay htm 0x1000000
 ok "a segment is not larger than the distance of two messages with SYNC requires" small htm
+# In a long loop, the first message after SYNC is ResourceFull
+cat >loop.c <<-'E2'
+	__attribute__((noinline)) static unsigned work(unsigned n)
+	{
+		for (unsigned i = 0; i < 50000; i++)
+			n = n & 1 ? n * 5 + i : n >> 1;
+		return n;
+	}
+	int main(void) { return work(1) + work(2) == 0; }
+E2
+loop() {
+	program=loop
+	riscv64-linux-gnu-gcc -g -O1 -fno-if-conversion -static -o loop loop.c && "$top/tests/harness/pcs" pcs ./loop >/dev/null &&
+		encoded loop --sync-mode 1 --sync-max 0 && small loop
+}
+ok "a long loop in segments of 1,000 bytes" loop
 for name in $programs; do
 	ok "the program $name in segments of 100 bytes" main_ended "programs/$name"
 done

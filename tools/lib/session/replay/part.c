@@ -268,9 +268,10 @@ static int end_branches(void *ctx, void *part, const struct nt_who *who, bool lo
 
 /* ---- Where segments begin ---- */
 
+/* Return true if a message that reports ranges shows the trace mode. ResourceFull reports ranges only by HIST. */
 static bool shows_mode(unsigned int tcode)
 {
-	return tcode == NT_TCODE_DIRECT_BRANCH || tcode == NT_TCODE_DIRECT_BRANCH_SYNC ||
+	return tcode == NT_TCODE_DIRECT_BRANCH || tcode == NT_TCODE_DIRECT_BRANCH_SYNC || tcode == NT_TCODE_RESOURCE_FULL ||
 	       tcode == NT_TCODE_INDIRECT_BRANCH_HIST || tcode == NT_TCODE_INDIRECT_BRANCH_HIST_SYNC;
 }
 
