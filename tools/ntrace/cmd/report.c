@@ -138,13 +138,15 @@ static void print_cpus(struct nt_session *session, const struct nt_calls *calls)
 		[NT_IN_INTERRUPT] = "interrupts", [NT_IN_KERNEL] = "other kernel", [NT_IN_IDLE] = "idle",
 		[NT_IN_UNTRACED] = "not traced",
 	};
-	uint64_t modes[NT_IN_NR], used, rest, tracer = tracer_time(calls);
+	uint64_t modes[NT_IN_NR], missing, used, rest, tracer = tracer_time(calls);
 	struct nt_missing cpu;
 	size_t i, mode;
 	char t[2][16];
 
 	for (i = 0; nt_session_lost(session, i, &cpu); i++) {
-		used = nt_calls_ran(calls, cpu.cpu, modes) + cpu.ns;
+		/* a thread runs while its code is missing, so @modes has this time */
+		missing = cpu.ns > cpu.why[NT_LOST_CODE].ns ? cpu.ns - cpu.why[NT_LOST_CODE].ns : 0;
+		used = nt_calls_ran(calls, cpu.cpu, modes) + missing;
 		rest = cpu.all_ns > used ? cpu.all_ns - used : 0;
 		/* a CPU may also have executed code that an address filter excludes */
 		if (nt_session_is_filtered(session)) {
@@ -156,7 +158,7 @@ static void print_cpus(struct nt_session *session, const struct nt_calls *calls)
 		for (mode = NT_IN_USER + 1; mode < NT_IN_NR; mode++)
 			print_share(modes[mode], names[mode]);
 		print_share(rest, "not running");
-		print_share(cpu.ns, "missing");
+		print_share(missing, "missing");
 		putchar('\n');
 	}
 	if (tracer)

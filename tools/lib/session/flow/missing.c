@@ -38,13 +38,16 @@ void ns_traced_count(struct ns_traced *t, const struct nt_batch *batch)
 
 void ns_traced_add(struct ns_traced *t, const struct nt_batch *batch, uint64_t from, uint64_t to)
 {
-	/* a loss ends with the next range; if ranges are only counted, it ends with the next message with SYNC */
-	bool again = batch->nr || (t->counted && batch->item.type == NT_ITEM_SYNC);
+	/*
+	 * a loss ends with the next range, or if trace is stopped; if ranges are only counted, it ends with the next message
+	 * with SYNC
+	 */
+	bool again = batch->nr || batch->item.type == NT_ITEM_STOP || (t->counted && batch->item.type == NT_ITEM_SYNC);
 
 	ns_traced_count(t, batch);
 	if (!t->has_time)
 		t->first = from;
-	else if (t->lost_after && again && from > t->last)
+	else if (t->lost_after && from > t->last)
 		t->lost[t->why].ns += from - t->last;
 	t->lost_after &= !again;
 	t->has_time = true;
