@@ -113,7 +113,7 @@ is "--pid of a process without instructions is refused" "$?: $(sed 's/ The recor
 is "--pid of a thread names its process" "$?: $(tail -n 1 pid)" "1: ntrace: 1235 is a thread of process 1234, which --pid 1234 shows"
 mv requests moved
 "$ntrace" gdb -i requests.data -- -batch >missing 2>&1
-is "without the program's file, messages name the file and the option that helps" "$?: $(grep 'cannot read' missing)" \
+is "without the program's file, the only message names the file and the option that helps" "$?: $(cat missing)" \
 	"1: ntrace: cannot read the code of $tap_tmp/requests: No such file or directory. Copy it here (perf archive), or use --symfs"
 "$ntrace" gdb -i requests.data --pid 77 -- -batch >missing 2>&1
 ok "without the program's file, --pid of a process that the recording lacks is still named" said "nothing matched with --pid 77" missing

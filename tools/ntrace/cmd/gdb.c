@@ -283,8 +283,6 @@ static int no_insns(struct gdb *g, struct nt_session *session)
 	const char *text;
 	int32_t pid = 0;
 
-	if (!g->pid)
-		fputs("ntrace: the recording has no instructions whose code is known\n", stderr);
 	recording_report(session);
 	nt_session_thread(session, g->pid, UINT64_MAX, &pid, &text);
 	if (g->pid && pid > 0 && pid != (int32_t)g->pid) {
@@ -298,6 +296,8 @@ static int no_insns(struct gdb *g, struct nt_session *session)
 	 */
 	if ((!g->pid || pid > 0) && nt_session_missing(session, 0, &text, &text))
 		return EXIT_TRACE;
+	if (!g->pid)
+		fputs("ntrace: the recording has no instructions whose code is known\n", stderr);
 	g->recording.filter.pid = g->pid;
 	return nothing_matched(&g->recording, session, NULL);
 }
@@ -309,6 +309,8 @@ static int run_session(struct gdb *g, struct nt_session *session)
 	int cpu, moved;
 
 	g->stub->session = session;
+	if (!nt_replay_has_code(session, g->pid ? (int32_t)g->pid : -1))
+		return no_insns(g, session);
 	if (!g->stdio && !g->listen && !start_gdb(g))
 		return EXIT_USAGE;
 	g->stub->replay = show_any(g, session);

@@ -309,6 +309,27 @@ static int32_t only_process(const struct ns_sideband *sb)
 	return found;
 }
 
+bool nt_replay_has_code(struct nt_session *session, int32_t pid)
+{
+	const struct ns_sideband *sb = &session->sideband;
+	int32_t only = pid < 0 ? only_process(sb) : pid;
+	size_t nth = ns_lower_bound(sb->processes.nr, sb->processes.at[i].pid < only), i;
+	const struct ns_process *p = &sb->processes.at[nth];
+	const struct ns_map *map;
+	uint64_t addr;
+
+	if (session->objects.kcore.segments.nr || only < 0 || nth == sb->processes.nr || p->pid != only)
+		return true;
+	/* search the newest program first, because the files that are searched in vain are reported */
+	for (i = p->generations.nr; i-- > 0;) {
+		for (addr = 0; (map = ns_maps_first(sb->generations.at[p->generations.at[i]].maps, addr)); addr = map->end) {
+			if (has_file(session, map))
+				return true;
+		}
+	}
+	return false;
+}
+
 int nt_replay_main(struct nt_session *session, int32_t *pid, size_t *others)
 {
 	const struct nt_consumer consumer = {

@@ -120,6 +120,14 @@ struct nt_replay_call {
 size_t nt_replay_calls(struct nt_replay *replay, int32_t tid, struct nt_replay_call *calls, size_t max);
 
 /*
+ * nt_replay_has_code() - return false if neither a file of the process nor the copy of the kernel can be read
+ *
+ * A replay of such a recording has no instructions. If @pid is -1, the only process of the recording is checked. If it has
+ * several, return true.
+ */
+bool nt_replay_has_code(struct nt_session *session, int32_t pid);
+
+/*
  * nt_replay_main() - find the process with the most instructions in user space
  * @pid: Set to the id of the process; -1: no process has such instructions
  * @others: Set to the number of other processes with instructions in user space
