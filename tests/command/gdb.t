@@ -36,7 +36,7 @@ for gdb in gdb-multiarch gdb-multiarch-new; do
 		sed "s/^\(ok\|not ok\) - /&$gdb: /" >>results
 done
 
-plan $(($(wc -l <results) + 25))
+plan $(($(wc -l <results) + 26))
 results $((44 + 6 * adapters))
 
 what="another client of the debug adapter steps back in each gdb"
@@ -117,6 +117,10 @@ is "without the program's file, the only message names the file and the option t
 	"1: ntrace: cannot read the code of $tap_tmp/requests: No such file or directory. Copy it here (perf archive), or use --symfs"
 "$ntrace" gdb -i requests.data --pid 77 -- -batch >missing 2>&1
 ok "without the program's file, --pid of a process that the recording lacks is still named" said "nothing matched with --pid 77" missing
+"$ntrace" report -i requests.data >missing 2>/dev/null
+ok "without the program's file, trace is missing for the time in which the program ran" \
+	eval "sed -n 's/.*trace of \(.*\) ms is missing.*/\1/p; s/.* = \(.*\) ms user + .* not running$/\1/p' missing | xargs |
+		awk '{ exit !(\$2 > 1 && (\$1 - \$2) ^ 2 < 0.1) }'"
 mv moved requests
 printf '$qSupported#37$vFile:open:%s,0,0#00+$zzz' "$(printf /etc/passwd | od -An -tx1 | tr -d ' \n')" |
 	"$ntrace" gdb --stdio -i requests.data >packets 2>/dev/null
