@@ -95,7 +95,10 @@ run('ntrace-goto insn %d' % (third + 1))
 calls = [line.split('s ', 1) for line in run('ntrace-calls 3').splitlines()]
 ok('ntrace-calls lists the last calls, indented by their callers', len(calls) == 3 and calls[-1][1].split() == ['fib'] and
    len(calls[-1][1]) - len('fib') == number('trace_depth') and float(calls[-1][0]) * 10 ** 9 <= number('trace_time'), calls)
-ok('ntrace-calls refuses a text', 'expects a number such as 20, not x' in run('ntrace-calls x'))
+ok('ntrace-calls refuses a text and other numbers than 1 to 100',
+   all('expects a number from 1 to 100, not ' + text in run('ntrace-calls ' + text) for text in ('x', '0', '101')))
+ok('after the end, ntrace-goto goes to the last instruction, and a message reports this',
+   'so this is the last instruction' in run('ntrace-goto insn %d' % len(TRUTH)) and number('trace_insn') == len(TRUTH) - 1)
 for name in 'request', 'compare', 'fib':
     if name == 'compare' and STEPS <= 400:
         continue

@@ -13,7 +13,7 @@ riscv64-linux-gnu-gcc -g -O1 -static -o requests "$top/tests/session/requests.c"
 insns truth -i requests.data
 export STEPS PLACES
 STEPS=$(by_size 400 10000) PLACES=$(by_size 200 10000)
-in_gdb gdb.py 35 -i requests.data
+in_gdb gdb.py 36 -i requests.data
 
 # Make two threads on two CPUs. The second thread starts at a later instruction of the same program
 tail -n +20001 pcs >later && "$ntrace" encode --elf requests --pcs later -o nt.1 --timestamp --sync-mode 1 --sync-max 2 &&
@@ -36,8 +36,8 @@ for gdb in gdb-multiarch gdb-multiarch-new; do
 		sed "s/^\(ok\|not ok\) - /&$gdb: /" >>results
 done
 
-plan $(($(wc -l <results) + 26))
-results $((44 + 6 * adapters))
+plan $(($(wc -l <results) + 27))
+results $((45 + 6 * adapters))
 
 what="another client of the debug adapter steps back in each gdb"
 if [ $adapters = 0 ]; then
@@ -95,6 +95,19 @@ gdb-multiarch -nx -batch -iex 'set osabi none' -ex 'target remote socket' -ex 'p
 wait $listener
 ok "--listen serves one client" said '$2 = 1' listened
 is "only the user may access the socket of --listen" "$mode" 700
+# kill -9 leaves the socket
+"$ntrace" gdb --listen killed -i requests.data 2>/dev/null &
+listener=$!
+while ! [ -S killed ] && kill -0 $listener; do sleep 0.1; done
+{ kill -KILL $listener; wait $listener; } 2>/dev/null
+"$ntrace" gdb --listen killed -i requests.data 2>/dev/null &
+listener=$!
+while kill -0 $listener && ! grep -q " killed$" /proc/net/unix; do sleep 0.1; done
+"$ntrace" gdb --listen killed -i requests.data 2>busy
+gdb-multiarch -nx -batch -iex 'set osabi none' -ex 'target remote killed' -ex stepi -ex 'p $trace_insn' >listened 2>&1
+ok "--listen replaces the socket of a killed process, but not that of a running one" \
+	eval "said '\$1 = 1' listened && said 'cannot listen at killed: Address already in use' busy"
+wait $listener
 ok "--at starts at the given time" eval '"$ntrace" gdb -i requests.data --at 0.001 -- -nx -batch -ex "p \$trace_time" >at 2>&1; grep -qE "= 100[0-9]{4}\$" at'
 "$ntrace" gdb --raw nt --elf requests --timestamp -- -nx -batch -ex 'break request' -ex continue -ex 'p $trace_insn' >raw 2>&1
 is "raw trace is shown" "$(grep '^\$' raw)" "\$1 = $(grep -n -m 1 "$(riscv64-linux-gnu-nm requests | awk '$3 == "request" { sub("^0*", "", $1); print $1 }')" truth | awk -F: '{ print $1 - 1 }')"

@@ -101,6 +101,24 @@ static void exec_gdb(const struct gdb *g, const char *socket, const char *script
 
 /* ---- Connection ---- */
 
+/*
+ * Remove a socket whose process was killed. Return true if it was removed. A connection of type SOCK_DGRAM does not disturb
+ * a process that listens, because its socket has another type.
+ */
+static bool remove_unused(const struct sockaddr_un *addr)
+{
+	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	bool unused = fd >= 0 && connect(fd, (const struct sockaddr *)addr, sizeof(*addr)) && errno == ECONNREFUSED;
+	struct stat st;
+
+	if (fd >= 0)
+		close(fd);
+	if (unused && !lstat(addr->sun_path, &st) && S_ISSOCK(st.st_mode) && !unlink(addr->sun_path))
+		return true;
+	errno = EADDRINUSE;
+	return false;
+}
+
 /* Listen at a path that only the user can open. Return -1 after an error, which was reported. */
 static int listen_at(const char *path)
 {
@@ -114,7 +132,10 @@ static int listen_at(const char *path)
 		ok = false;
 	} else {
 		strcpy(addr.sun_path, path);
-		ok = fd >= 0 && !bind(fd, (struct sockaddr *)&addr, sizeof(addr)) && !listen(fd, 1);
+		ok = fd >= 0 && !bind(fd, (struct sockaddr *)&addr, sizeof(addr));
+		if (!ok && errno == EADDRINUSE)
+			ok = remove_unused(&addr) && !bind(fd, (struct sockaddr *)&addr, sizeof(addr));
+		ok = ok && !listen(fd, 1);
 	}
 	umask(mask);
 	if (ok)

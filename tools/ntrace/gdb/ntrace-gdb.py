@@ -113,8 +113,8 @@ def print_place(arg, from_tty):
 def print_calls(arg, from_tty):
     """Print the last calls that the thread made before the current position, with their times: ntrace-calls [NUMBER]
 NUMBER is at most 100. Functions are indented by the number of their callers."""
-    if arg and not arg.isdigit():
-        raise gdb.GdbError('ntrace-calls expects a number such as 20, not ' + arg)
+    if arg and not (arg.isdigit() and 1 <= int(arg) <= 100):
+        raise gdb.GdbError('ntrace-calls expects a number from 1 to 100, not ' + arg)
     gdb.execute('monitor calls ' + (arg or '20'))
 
 

@@ -253,6 +253,8 @@ static bool go_to(struct stub *stub)
 	if (stub->goes_to == STUB_GOTO_NONE)
 		return false;
 	moved = run_goto(stub);
+	if (moved == NT_REPLAY_END && stub->goto_value != UINT64_MAX)
+		stub_say(stub, "ntrace: nothing was executed at this place or later, so this is the last instruction\n");
 	if (moved >= 0)
 		moved = nt_replay_here(stub->replay, &here) ? NT_REPLAY_MOVED : -1;
 	stop_here(stub, moved, -1, false, "");
