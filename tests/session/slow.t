@@ -46,7 +46,7 @@ sums() {
 	E2
 }
 
-plan 30
+plan 31
 ok "the times of functions, threads and kinds of code add up" sums
 is "slow: the thread slept" "$(reason 1)" "call 7 of 12
 502 us in which its thread did not run; in the median call, 0 ns"
@@ -124,4 +124,24 @@ is "report --stack: all of 3,000 nested calls are known after a switch to anothe
 	"$(ntrace report --stack --limit 0 | sed -n 's/  */ /g; s/^.* \([0-9+]*\) [0-9]* \(work\|deep > ... > deep\), .*/\1 \2/p')" "3 work
 1 deep > ... > deep
 1 deep > ... > deep"
+
+# In one call of work, one of ten calls of leaf is long. Its sum must not look like that of ten equal calls
+cat >one.c <<-'E2'
+	#define NOINLINE __attribute__((noinline, noclone))
+	NOINLINE void leaf(int n) { while (n--) asm volatile("nop"); }
+	NOINLINE void work(int n) { for (int i = 0; i < 10; i++) leaf(i == 5 ? n : 1); }
+	int main(void) { for (int i = 0; i < 5; i++) work(i == 3 ? 3000 : 1); }
+E2
+one_long() {
+	riscv64-linux-gnu-gcc -g -O1 -static -o one one.c && "$top/tests/harness/pcs" pcs ./one >/dev/null &&
+		"$O/bin/ntrace" encode --elf one --pcs pcs -o nt --timestamp &&
+		python3 "$top/tests/session/mkrecording.py" --timestamp one nt one.data &&
+		"$O/bin/ntrace" slow -i one.data --limit 0 work >said && cat said &&
+		grep -q '10 x .* leaf, one of them for ' said && ! grep -q 'work, one of' said
+}
+if command -v qemu-riscv64-static >/dev/null; then
+	ok "slow: a call that is much longer than the others of its row is named" one_long
+else
+	skip "slow: a call that is much longer than the others of its row is named" "there is no qemu-riscv64-static"
+fi
 done_testing

@@ -404,6 +404,7 @@ void print_longest(uint64_t calls, uint64_t ns, uint64_t longest)
 {
 	char text[16];
 
-	if (longest > ns / calls * 4)
+	/* an exception may be longer than @ns, which excludes the interrupts in it */
+	if (calls && longest > ns / calls * 4 && longest <= ns)
 		printf(", one of them for %s", duration(longest, text));
 }
