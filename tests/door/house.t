@@ -17,7 +17,7 @@ put long/lib-one '\necho 1..1; echo not ok 1 - long'
 run() { (cd "$house" && O=$house/build JOBS=1 tests/run "$@" 2>&1 </dev/null); }
 ran() { run "$@" | sed -n 's/^== //p' | sort | paste -sd' '; }
 
-plan 33
+plan 34
 run lib >"$tap_tmp/lib"
 is "the name of an area runs its programs" "$(sed -n 's/^== //p' "$tap_tmp/lib" | sort | paste -sd' ')" "lib-one lib-two"
 is "the names of an area and of a program of another area" "$(ran lib perf/decode)" "lib-one lib-two perf-decode"
@@ -79,6 +79,10 @@ put lib/fails '\n. "$(dirname "$0")/../harness/tap.sh"\nplan 1\nrecording good'
 is "a program skips on a host that lacks a tool of the functions that it calls" "$(CROSS_COMPILE=no-such- run lib/fails | tail -n 1; grep -o 'no no-such-.*' "$house/build/tests/lib-fails.log")" \
 	"0 passed, 0 failed, 1 skipped
 no no-such-gcc; on Debian: apt-get install gcc-riscv64-linux-gnu"
+put lib/fails '\n. "$(dirname "$0")/../harness/tap.sh"\n# recording good, $top/tools/board/board, bare.sh\nplan 1
+ok "the recording is good, unlike that of unit_traces" true # CROSS_COMPILE'
+is "a program does not skip because of a tool that only its comments and names of tests name" \
+	"$(CROSS_COMPILE=no-such- run lib/fails | tail -n 1)" "1 passed, 0 failed, 0 skipped"
 rm "$house/tests/lib/fails.t"
 
 # The ledger limits the resources that an area may use.

@@ -72,13 +72,19 @@ need_tool() {
 	command -v "$1" >/dev/null || skip_all "this host has no $1; on Debian: apt-get install $2"
 }
 
-# skip_without COMMAND PACKAGE PATTERN: skip the whole program if the host lacks the command, and if PATTERN matches the
-# text of the program
-skip_without() { command -v "$1" >/dev/null || ! grep -qE -e "$3" "$0" || need_tool "$1" "$2"; }
+# Print each line of this program that is not a comment, first after "text:", and then after "code:" without the strings
+# that contain spaces, which are names of tests and other sentences
+program_lines() {
+	sed -E "/^[[:space:]]*#/d; s/[[:space:]]# .*//; s/^/text: /; p; s/^text/code/; s/\"[^\"]* [^\"]*\"//g; s/'[^']* [^']*'//g" "$0"
+}
+# skip_without COMMAND PACKAGE PATTERN: skip the whole program if the host lacks the command, and if PATTERN matches a
+# line of program_lines
+skip_without() { command -v "$1" >/dev/null || ! program_lines | grep -qE -e "$3" || need_tool "$1" "$2"; }
 skip_without "${CROSS_COMPILE-riscv64-linux-gnu-}gcc" gcc-riscv64-linux-gnu \
-	'riscv64-linux-gnu-|CROSS_COMPILE|calls_program|recording |recording_as|unit_(traces|workload)|lib/walk|harness/pcs|(bare|boot|guest|losses|memory|truth)\.sh'
-skip_without dtc device-tree-compiler 'board/board|dtc |(bare|boot|guest|truth)\.sh'
-skip_without qemu-riscv64-static qemu-user-static 'unit_(traces|workload)|harness/pcs'
+	'^code:.*(riscv64-linux-gnu-|calls_program|recording |recording_as|unit_(traces|workload))|CROSS_COMPILE|riscv64-guest-gcc|guest-(tools|static) |plugin modules|tests/lib/walk|harness/pcs|^text:[[:space:]]*\. .*/(bare|boot|guest|losses|memory|truth)\.sh'
+skip_without dtc device-tree-compiler \
+	'^code:.*dtc |(top|run )/?tools/board/board|^text:[[:space:]]*\. .*/(bare|boot|guest|truth)\.sh'
+skip_without qemu-riscv64-static qemu-user-static '^code:.*unit_(traces|workload)|harness/pcs'
 
 # calls_program [GCC-OPTION...]: build $tap_tmp/calls from tests/perf/calls.S
 calls_program() {
