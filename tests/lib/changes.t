@@ -9,7 +9,7 @@ mkdir -p "$dir"
 # The sanitized library has small tables and decodes in parts of 100 bytes, so that more of its code runs
 [ "$(uname -m)" = x86_64 ] || skip_all "the test steps through single instructions of x86-64"
 {
-	unit_build changes && library=$(unit_library changes -O0 -DNT_CELL_SIZE=100 -DPATHS_SHIFT=6 -DGROUPS_SHIFT=5 -DNR_WORDS=4096 -fsanitize=address,undefined) &&
+	unit_build changes && library=$(unit_library changes -DNT_CELL_SIZE=100 -DPATHS_SHIFT=6 -DGROUPS_SHIFT=5 -DNR_WORDS=4096 -fsanitize=address,undefined) &&
 		gcc -g -O1 -Wall -Wextra -fsanitize=address,undefined -I"$top/include" -I"$top/tools/ntrace" -I"$top/tools/lib" -o "$dir/sanitized" \
 			"$top/tests/lib/changes.c" "$top/tools/ntrace/raw/elf-image.c" $library "$O/lib/libntrace-session.a" -ldw -lelf -lzstd -lpthread
 } >"$tap_tmp/make" 2>&1 || { cat "$tap_tmp/make"; exit 1; }

@@ -13,10 +13,10 @@ unit_build() {
 }
 
 # unit_library NAME FLAG...: build the library with these flags in $O/NAME, and print the names of its files. The folder
-# remains, so that make compiles only changed files
+# remains, so that make compiles only changed files. The optimised library takes longer to compile than the test runs.
 unit_library() {
 	_name=$1; shift
-	make -C "$top" lib O="$O/$_name" CFLAGS="-g -O2 $*" >&2 && echo "$O/$_name/lib/libntrace-elf.a $O/$_name/lib/libntrace.a"
+	make -C "$top" lib O="$O/$_name" CFLAGS="-g -O0 $*" >&2 && echo "$O/$_name/lib/libntrace-elf.a $O/$_name/lib/libntrace.a"
 }
 
 # unit_workload ROUNDS: make $dir/prog.elf, a program of RV64, and $dir/prog.pcs, its executed PCs

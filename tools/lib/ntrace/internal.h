@@ -12,7 +12,14 @@
 #define likely(x)	__builtin_expect(!!(x), 1)
 #define unlikely(x)	__builtin_expect(!!(x), 0)
 
-#ifndef __always_inline
+/*
+ * The compiler inlines these functions even without optimisation, unless this header redefines the macro of the C
+ * library. A build for tests with sanitizers takes 30 times longer if it inlines the fast path.
+ */
+#ifndef __OPTIMIZE__
+#undef __always_inline
+#define __always_inline	inline
+#elif !defined(__always_inline)
 #define __always_inline	inline __attribute__((always_inline))
 #endif
 #ifndef noinline
