@@ -52,7 +52,7 @@ cases() {
 		later() {
 			for s; do
 				until cat /sys/kernel/debug/ntrace/*/registers | grep -q '[2367abef] trTeControl'; do sleep 0.1; done
-				sha256sum /usr/bin/perf >/dev/null
+				head -c 300000 /usr/bin/perf | sha256sum >/dev/null
 				kill -$s $(pgrep -x ntrace-static)
 			done
 		}
@@ -69,8 +69,8 @@ cases() {
 		kill -9 $headless
 		later USR2 INT & case_ usr2 record -C 0,1 -e ntrace//u -o usr2.data
 		later USR2 INT & case_ snapshot record -S -m 64K -a -e ntrace//u -o snapshot.data
-		case_ always record -q -C 0,1 -e ntrace//u -o always.data -- sleep 3
-		case_ strobe record -C 0,1 --strobe 100/1000 -e ntrace//u -o strobe.data -- sleep 3
+		case_ always record -q -C 0,1 -e ntrace//u -o always.data -- sleep 1.5
+		case_ strobe record -C 0,1 --strobe 50/500 -e ntrace//u -o strobe.data -- sleep 1.5
 		kill $busy
 		case_ again record -q -e ntrace//u -o user2.data -- true
 		case_ old record -q -e ntrace//u -o user2.data -- true
