@@ -48,15 +48,26 @@ says "16 harts, each of which has an encoder" 0 "^16 ways" sh -c \
 if large; then
 	is "16 harts boot" "$("$board" run --harts 16 --topology funnel2 --no-driver -- nproc)" 16
 fi
-# The guest prints the hart of processor 0 in /proc/cpuinfo, which is the boot hart
-for h in $(by_size last "0 1 last"); do
-	"$board" run --harts 3 --boot-hart $h --no-driver -- \
-		'sed -n "s/^hart[^a-z]*: //p" /proc/cpuinfo | head -n 1; exit 7' >"$tap_tmp/said" 2>"$tap_tmp/err"
-	status=$?
-	is "--boot-hart $h with three harts" "$(cat "$tap_tmp/said")" "$(echo $h | sed s/last/2/)"
-done
-is "the exit status of the guest's command is that of the board" $status 7
-is "another core" "$("$board" run --cpu rva23s64 --no-driver -- 'grep -c -m 1 isa.*zvkt /proc/cpuinfo')" 1
+# The guest prints the hart of processor 0 in /proc/cpuinfo, which is the boot hart. The boot hart, the core and the
+# topology are independent of each other, so one guest tests all three. tests/driver/selftests.t tests the other
+# topologies.
+boot_hart='sed -n "s/^hart[^a-z]*: //p" /proc/cpuinfo | head -n 1'
+driven='dmesg | grep -c "ntrace .*: traces CPU"; rmmod ntrace && echo unloaded'
+"$board" run --harts 4 --topology mixed --boot-hart last --cpu rva23s64 -- \
+	"$boot_hart; grep -c -m 1 isa.*zvkt /proc/cpuinfo; $driven; exit 7" >"$tap_tmp/said" 2>"$tap_tmp/err"
+is "the exit status of the guest's command is that of the board" $? 7
+is "--boot-hart last with four harts" "$(sed -n 1p "$tap_tmp/said")" 3
+is "another core" "$(sed -n 2p "$tap_tmp/said")" 1
+is "mixed: the driver traces 4 harts, and can be unloaded" "$(sed '1,2d' "$tap_tmp/said" | xargs)" "4 unloaded"
+if large; then
+	for h in 0 1; do
+		is "--boot-hart $h with three harts" "$("$board" run --harts 3 --boot-hart $h --no-driver -- "$boot_hart")" $h
+	done
+	for t in "funnel2 4" "interrupt 2"; do
+		is "${t% *}: the driver traces ${t#* } harts, and can be unloaded" \
+			"$("$board" run --topology ${t% *} --harts ${t#* } -- "$driven" 2>&1 | xargs)" "${t#* } unloaded"
+	done
+fi
 mkdir -p "$tap_tmp/modules/lib"
 ln -s "$O/root/kernel-new/usr/lib/modules" "$tap_tmp/modules/lib/modules"
 is "another kernel and its modules" "$("$board" run --kernel-image "$O/root/kernel-new/vmlinuz" --modules "$tap_tmp/modules" \
@@ -66,19 +77,6 @@ $(kernels new)"
 large_only is "a warm reset keeps memory" "$("$board" run --reset warm --no-driver --append "mem=900M iomem=relaxed" -- \
 	'v=$(busybox devmem 0xbc000000 32)
 	if [ $v = 0x600DF00D ]; then echo kept; else busybox devmem 0xbc000000 32 0x600df00d; busybox reboot -f; sleep 1000; fi')" kept
-
-# Test that these topologies boot with the driver. tests/driver/selftests.t tests the other topologies.
-for t in $(by_size mixed "funnel2 mixed interrupt"); do
-	harts=2
-	[ $t = interrupt ] || harts=4
-	if [ -e "$O/drivers/6.12/ntrace.ko" ]; then
-		"$board" run --topology "$t" --harts $harts -- \
-			'dmesg | grep -c "ntrace .*: traces CPU"; rmmod ntrace && echo unloaded' >"$tap_tmp/harts" 2>&1
-		is "$t: the driver traces $harts harts, and can be unloaded" "$(xargs <"$tap_tmp/harts")" "$harts unloaded"
-	else
-		skip "$t: the driver traces $harts harts" "the driver is not built"
-	fi
-done
 
 # Make build folders in each of which one part of the board is missing. The other parts are links.
 mkdir -p "$tap_tmp/o"
