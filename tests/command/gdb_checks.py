@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Functions for the scripts that tests run in gdb."""
+import functools
 import os
 
 import gdb
@@ -26,6 +27,8 @@ def number(name):
     return int(gdb.parse_and_eval('$' + name)) & (1 << 64) - 1
 
 
+# Tests compare millions of instructions with an address, which never changes
+@functools.cache
 def address(name):
     return int(gdb.parse_and_eval('(long)&' + name))
 
