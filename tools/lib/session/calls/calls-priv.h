@@ -387,8 +387,14 @@ static inline bool ns_calls_may_pass(const struct nt_calls *calls, const struct 
 struct nt_call ns_call_init(const struct ns_frame *frame, const struct ns_event *event, int32_t tid,
 			    uint32_t slice, uint64_t at);
 
-/* ns_calls_is_watched() - return true if calls of the function are stored, or passed to an nt_call_fn */
-bool ns_calls_is_watched(const struct nt_calls *calls, const struct nt_place *place);
+/*
+ * ns_calls_number() - return the result of ns_functions_number(), and set nt_function::watched if calls of the function
+ *	are stored, or passed to an nt_call_fn
+ *
+ * The caller holds nt_calls::lock. A call of the function may end before the part in which it started, so
+ * nt_function::watched must be set now.
+ */
+int64_t ns_calls_number(struct nt_calls *calls, const struct nt_place *place);
 
 /*
  * ns_calls_give() - pass a call to the nt_call_fn of nt_calls_each(), or store the call if nt_calls_each() was not

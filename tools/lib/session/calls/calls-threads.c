@@ -200,10 +200,9 @@ static bool thread_enter(struct ns_stack *stack, struct ns_frame *frame, const s
 	int64_t number;
 
 	nt_session_where(stack->session, e->to_space, e->to, &place);
-	number = ns_functions_number(&t->calls->functions, &place);
+	number = ns_calls_number(t->calls, &place);
 	if (number < 0)
 		return false;
-	t->calls->functions.all.at[number].watched = ns_calls_is_watched(t->calls, &place);
 	frame->function = number;
 	/* the outermost function starts with this event, so calls that ended before were not made by this function */
 	if (stack->cur.open.nr == 1 && stack->cur.outer.insns == e->insns)

@@ -6,11 +6,14 @@
 #include "calls-priv.h"
 #include "session/session-priv.h"
 
-bool ns_calls_is_watched(const struct nt_calls *calls, const struct nt_place *place)
+int64_t ns_calls_number(struct nt_calls *calls, const struct nt_place *place)
 {
-	if (!calls->watch)
-		return calls->each;
-	return nt_session_is(calls->session, place->object, place->address, calls->watch);
+	int64_t number = ns_functions_number(&calls->functions, place);
+
+	if (number >= 0)
+		calls->functions.all.at[number].watched = calls->watch ?
+			nt_session_is(calls->session, place->object, place->address, calls->watch) : calls->each != NULL;
+	return number;
 }
 
 int ns_calls_give(struct nt_calls *calls, const struct nt_call *call)

@@ -36,16 +36,18 @@ static int64_t function_at(struct ns_part *p, uint64_t space, uint64_t addr)
 	struct ns_cached *c = &p->cache[(addr >> 1 ^ addr >> 13 ^ space * 31) & (CACHE_SIZE - 1)];
 	struct nt_place place;
 	int64_t number;
+	bool watched;
 
 	if (c->addr == addr && c->space == space && addr)
 		return c->function;
 	nt_session_where(p->calls->session, space, addr, &place);
 	pthread_mutex_lock(&p->calls->lock);
-	number = ns_functions_number(&p->calls->functions, &place);
+	number = ns_calls_number(p->calls, &place);
+	watched = number >= 0 && p->calls->functions.all.at[number].watched;
 	pthread_mutex_unlock(&p->calls->lock);
 	if (number < 0 || !room_for(p, number))
 		return -1;
-	p->functions.at[number].f.watched = ns_calls_is_watched(p->calls, &place);
+	p->functions.at[number].f.watched = watched;
 	p->functions.at[number].f.object = place.object;
 	*c = (struct ns_cached){ .space = space, .addr = addr, .function = number };
 	return number;
@@ -510,7 +512,6 @@ static bool add_functions(struct nt_calls *calls, struct ns_part *p)
 
 	for (i = 0; i < p->functions.nr; i++) {
 		ok = ok && ns_function_add(&calls->functions.all.at[i], &p->functions.at[i].f);
-		calls->functions.all.at[i].watched |= p->functions.at[i].f.watched;
 		ns_durations_free(p->functions.at[i].f.durations);
 	}
 	return ok;
