@@ -55,6 +55,15 @@ turns() {
 		python3 "$top/tests/session/switched.py" "$O/bin/ntrace" perf.data
 }
 
+# Make a recording of a kernel whose function inner is named __switch_to. The emulated board pauses between the write of
+# a thread id, the event sched_switch and the return of __switch_to, because the host then runs other programs.
+paused_turns() {
+	mkdir -p paused/kcore_dir && calls_program -Wl,-Ttext=0xffffffff80000000 -o paused/kcore_dir/kcore &&
+		"${CROSS_COMPILE:-riscv64-linux-gnu-}nm" paused/kcore_dir/kcore | sed 's/ inner/ __switch_to/' >paused/kcore_dir/kallsyms &&
+		python3 "$top/tests/session/switched.py" make calls paused/data paused &&
+		python3 "$top/tests/session/switched.py" "$O/bin/ntrace" paused
+}
+
 # Coroutines switch by "jalr t0, ra", which the specification takes for a return and a call. A trace that stops at each
 # switch must have as many calls as one that does not stop
 stops_at_swaps() {
@@ -69,10 +78,11 @@ stops_at_swaps() {
 	[ "$swap" ] && diff calls "calls$swap"
 }
 
-plan "$(by_size 9 31)"
+plan "$(by_size 10 32)"
 ok "a trace that starts 600 times" many_signals
 ok "a trace that stops at each swap of coroutines" stops_at_swaps
 ok "threads have the time on a CPU that perf's records of switches have" turns
+ok "threads have the time on a CPU that the events sched_switch have, even if the board pauses at each switch" paused_turns
 for program in $programs; do
 	ok "$program: the recording begins inside of calls" program_agrees "$program" start
 	ok "$program: the trace stops and starts at random" program_agrees "$program" stops

@@ -86,13 +86,13 @@ class File(perfdata.File):
         record = struct.pack('<IHHI', RECORD_TRACING_DATA, 0, 12, len(tracing)) + tracing + bytes(-len(tracing) % 8)
         return super().pipe((record if tracing else b'') + data, features)
 
-    def event(self, nth, time, fields, pid=mkcalls.PID):
-        """Return a sample of the nth tracepoint"""
+    def event(self, nth, time, fields, pid=mkcalls.PID, cpu=0):
+        """Add a sample of the nth tracepoint"""
         number = list(FORMATS)[nth][0]
         raw = struct.pack('<HBBi', number, 0, 0, pid) + fields
         raw += bytes((4 - len(raw)) % 8)
         self.record(perfdata.RECORD_SAMPLE, perfdata.MISC_USER,
-                    struct.pack('<QQIIQIIQ', 3 + nth, 0, pid, pid, time, 0, 0, 1) + struct.pack('<I', len(raw)) + raw)
+                    struct.pack('<QQIIQIIQ', 3 + nth, 0, pid, pid, time, cpu, 0, 1) + struct.pack('<I', len(raw)) + raw)
 
 
 def events(file, options):

@@ -3,8 +3,10 @@
 """Compare the times for which threads ran on a CPU. ntrace computes them, and the recording contains their switches:
 
     switched.py NTRACE RECORDING [OPTION...]    compare them; they differ by at most 0.1 %
-    switched.py make PROGRAM RECORDING          make a recording of 3 threads, which take turns on 2 CPUs and seldom
-                                                execute a branch
+    switched.py make PROGRAM RECORDING [paused [TURNS]]
+                                                make a recording of 3 threads, which take turns on 2 CPUs and seldom
+                                                execute a branch. With "paused", they execute kernel code, the trace has
+                                                their ids, and CPUs pause before and after each event sched_switch
 
 A thread runs on a CPU from its switch to the next switch of that CPU. The switches are the events sched:sched_switch of
 a recording of all CPUs, without threads that ran for less than 10 ms, or else perf's records of switches.
@@ -20,30 +22,55 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'perf'))
 import mkcalls  # noqa: E402
+import mkevents  # noqa: E402
 import perfdata  # noqa: E402
 
 SWITCHES, OUT, AUXTRACE = (14, 15), 1 << 13, 71
 TURNS, TICKS, RUN = 60, 10000, 14       # number of time slices, ticks of each, ticks of the trace of mkcalls.run()
+FIELDS = (('char', 'prev_comm[16]', 8, 16), ('pid_t', 'prev_pid', 24, 4), ('int', 'prev_prio', 28, 4),
+          ('long', 'prev_state', 32, 8), ('char', 'next_comm[16]', 40, 16), ('pid_t', 'next_pid', 56, 4))
 
 
-def make(program, path):
+def make(program, path, paused='', turns=TURNS):
     rng, tids, current = random.Random(3), (1234, 2234, 3234), [0, 0]
-    file = perfdata.File(config=perfdata.TIMESTAMP, cpus=2, switches=True)
+    base, options = mkcalls.BASE, {'cpus': 2, 'switches': True}
+    if paused:
+        mkevents.FORMATS = {(mkevents.SWITCH, 'sched_switch'): ''.join(
+            '\tfield:%s %s;\toffset:%d;\tsize:%d;\tsigned:1;\n' % field for field in FIELDS)}
+        base, file = mkcalls.KERNEL, mkevents.File(**options)
+        file.tracing = mkevents.formats()
+        file.kernel(base)
+    else:
+        file = perfdata.File(config=perfdata.TIMESTAMP, **options)
     for tid in tids:
         file.comm(tid, 'calls')
         file.mmap(tid, mkcalls.BASE, 0x1000, 0x1000, os.path.abspath(program))
     end = [mkcalls.START, mkcalls.START]
-    data = [mkcalls.start_message(mkcalls.BASE, context=False) for _ in end]
-    for turn in range(TURNS):
+    data = [bytearray(mkcalls.start_message(base, tid=0, priv=1, context=bool(paused))) for _ in end]
+    turns = int(turns)
+    for turn in range(turns):
         cpu = turn % 2
-        current[cpu] = rng.choice([tid for tid in tids if tid != current[1 - cpu]])
-        at = mkcalls.START + TICKS * (turn // 2) + rng.randrange(TICKS // 4) * bool(turn // 2)
+        before = current[cpu]
+        current[cpu] = rng.choice([tid for tid in tids if tid not in (current if paused else current[1 - cpu:2 - cpu])])
+        # No thread runs on both CPUs at once, because CPU 1 switches half a time slice after CPU 0
+        at = mkcalls.START + TICKS * (turn // 2) + (TICKS // 2 * cpu + rng.randrange(TICKS // 4)) * bool(turn // 2)
+        first = at + rng.randrange(1, TICKS // 5)
+        if paused:
+            # The kernel writes the thread id, sched_switch reports the switch, and __switch_to returns
+            written = max(at - rng.randrange(TICKS // 5), end[cpu] + 4)
+            at, first = max(at, written), max(first, written + 1)
+            messages = [mkcalls.messages(mkcalls.run(base, mkcalls.COMPRESSED, base, TSTAMP=t)) for t in (2, first - written)]
+            data[cpu] += b''.join((*messages[0][:2], mkcalls.ownership(current[cpu], 1, TSTAMP=written - end[cpu] - 4),
+                                   messages[1][2], *messages[0][3:]))
+            file.event(0, mkcalls.ns(at), struct.pack('<16siiq16si', b'x', before, 120, 0, b'x', current[cpu]), before, cpu)
+            end[cpu] = first + 2 * len(messages[0][3:])
+            at += rng.randrange(first - at)
+        else:
+            data[cpu] += mkcalls.run(base, mkcalls.COMPRESSED, base, wait=first - end[cpu] - 2, TSTAMP=2)
+            end[cpu] = first + RUN - 2
         file.switch_in(current[cpu], current[cpu], mkcalls.ns(at), cpu)
-        first = at + rng.randrange(1, TICKS // 2)
-        data[cpu] += mkcalls.run(mkcalls.BASE, mkcalls.COMPRESSED, mkcalls.BASE, wait=first - end[cpu] - 2, TSTAMP=2)
-        end[cpu] = first + RUN - 2
     for cpu in 0, 1:
-        stop = mkcalls.START + TICKS * (TURNS // 2) + TICKS
+        stop = mkcalls.START + TICKS * (turns // 2) + TICKS
         data[cpu] += mkcalls.message('ProgTraceCorrelation', EVCODE=4, CDF=1, I_CNT=0, HIST=1, TSTAMP=stop - end[cpu])
         file.switch_in(0, 0, mkcalls.ns(stop), cpu)
         file.aux(0, len(data[cpu]), mkcalls.ns(stop), 0, cpu)

@@ -290,10 +290,10 @@ static bool slice_of(struct ns_part *p, const struct nt_who *who, const struct n
 {
 	uint64_t first = b->flags & NT_BRANCH_BEGIN ? b->to : b->from;
 	/*
-	 * if the trace did not stop before the switch, count the time from the choice of the next thread by the kernel
-	 * until the switch as time of the next thread, and not of the previous one
+	 * if the trace did not stop before the switch, count the time from the kernel's record of the switch, or from the
+	 * choice of the next thread, until the end of the switch as time of the next thread
 	 */
-	int64_t late = p->open ? p->running.late : 0;
+	uint64_t late = p->open ? p->running.late : 0;
 	uint64_t last = p->open ? p->running.last_insns : 0;
 
 	if (p->open && p->slice.tid == who->tid && p->slice.cpu == who->cpu)

@@ -32,6 +32,23 @@ static bool has_switched(struct ns_running *running, const struct nt_who *who,
 	return true;
 }
 
+/*
+ * Divide the time between the previous and the next thread. The previous thread runs until the kernel records the
+ * switch, even if its last branch was much earlier. Without such a record, it runs until the kernel writes the next
+ * thread's id. The emulated board may pause between these two times, and only the first one is that of sched_switch.
+ */
+static void divide_time(struct ns_running *running, const struct nt_who *who, const struct nt_branch *branch)
+{
+	uint64_t end = branch->time > running->last ? branch->time : running->last;
+	uint64_t time = ns_sideband_switched(&running->session->sideband, who->cpu, who->tid, running->since, end);
+
+	if (time == running->since)
+		time = running->chosen;
+	if (time > running->last)
+		running->last = time;
+	running->late = running->last - time;
+}
+
 const struct nt_who *ns_running_slow(struct ns_running *running, const struct nt_who *who,
 				     const struct nt_branch *branch)
 {
@@ -42,12 +59,8 @@ const struct nt_who *ns_running_slow(struct ns_running *running, const struct nt
 			running->chosen = who->time > ns_who_now(who) ? who->time : ns_who_now(who);
 		running->insns = running->switching ? running->insns : 0;
 		running->switching = !has_switched(running, who, branch);
-		/* the previous thread ran until the switch, even if its last branch was much earlier */
 		if (!running->switching && !(branch->flags & NT_BRANCH_BEGIN))
-			running->last = ns_sideband_switched(&running->session->sideband, who->cpu, who->tid, running->last,
-							     ns_who_now(who));
-		if (!running->switching && !(branch->flags & NT_BRANCH_BEGIN))
-			running->late = running->last - running->chosen;
+			divide_time(running, who, branch);
 	} else {
 		running->switching = false;
 	}
@@ -59,6 +72,7 @@ const struct nt_who *ns_running_slow(struct ns_running *running, const struct nt
 		return &running->who;
 	}
 	running->who = *who;
+	running->since = running->last;
 	return who;
 }
 

@@ -21,9 +21,13 @@ struct ns_running {
 	uint64_t	insns;		/* number of instructions since the kernel wrote the next thread's id */
 	uint64_t	last_insns;	/* instructions of the branch before the switch, if the thread changes */
 	uint64_t	from, last;	/* times of the slice's start and of the last branch or switch, ns */
+	uint64_t	since;		/* time at which the thread became known, ns; its next switch is later */
 	uint64_t	chosen;		/* time at which the kernel wrote the chosen next thread's id, ns */
-	/* ns from @chosen to the thread switch, while the last branch is the first one of the new thread; else 0 */
-	int64_t		late;
+	/*
+	 * ns from the kernel's record of the switch (or @chosen) to the end of the switch, while the last branch is
+	 * the first one of the new thread; else 0
+	 */
+	uint64_t	late;
 	uint64_t	away;		/* time between @from and @last in which other threads ran, ns */
 	uint64_t	stop;		/* address at which trace has stopped */
 };

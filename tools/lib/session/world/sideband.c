@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /* Build the list of threads, processes and maps at each time of a recording (sideband.h). */
+#include <limits.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "session/code/object.h"
@@ -382,6 +384,46 @@ static bool take_switch(struct ns_sideband *sb, const struct pd_record *r)
 	return sw.cpu < 0 || sw.tid < 0 || ns_array_add(&sb->switches, sw);
 }
 
+#define NO_SWITCH	UINT_MAX	/* value of ns_sideband::sched_switch if the formats lack this tracepoint */
+
+/*
+ * Set ns_sideband::sched_switch and ns_sideband::next_pid from the formats of tracepoints, which are texts like those in
+ * /sys/kernel/tracing/events/ (see events.c).
+ */
+static void find_sched_switch(struct ns_sideband *sb, const struct pd_section *formats)
+{
+	static const char name[] = "name: sched_switch\nID: ";
+	const char *at = formats->size ? memmem(formats->data, formats->size, name, strlen(name)) : NULL;
+	size_t left = at ? (const char *)formats->data + formats->size - at : 0;
+	char text[2048] = "";
+
+	sb->sched_switch = NO_SWITCH;
+	if (!at)
+		return;
+	memcpy(text, at, left < sizeof(text) ? left : sizeof(text) - 1);
+	at = strstr(text, " next_pid;\toffset:");
+	if (!at || sscanf(at, " next_pid;\toffset:%u", &sb->next_pid) != 1 ||
+	    sscanf(text + strlen(name), "%u", &sb->sched_switch) != 1)
+		sb->sched_switch = NO_SWITCH;
+}
+
+bool ns_sideband_add_sample(struct ns_sideband *sb, const struct perfdata *pd, const struct pd_record *sample)
+{
+	const struct pd_attr *attr = pd_attr_of(pd, sample->id.id);
+	struct ns_switch sw = { .time = sample->id.time, .cpu = sample->id.cpu };
+	struct pd_section raw;
+
+	if (!attr || attr->attr.type != PERF_TYPE_TRACEPOINT)
+		return true;
+	if (!sb->sched_switch)
+		find_sched_switch(sb, &pd->tracing);
+	if (attr->attr.config != sb->sched_switch || sw.cpu < 0 || !pd_sample_raw(pd, sample, &raw) ||
+	    raw.size < sizeof(sw.tid) || raw.size - sizeof(sw.tid) < sb->next_pid)
+		return true;
+	memcpy(&sw.tid, raw.data + sb->next_pid, sizeof(sw.tid));
+	return sw.tid < 0 || ns_array_add(&sb->switches, sw);
+}
+
 static bool take_itrace_start(struct ns_sideband *sb, const struct pd_record *r)
 {
 	const struct itrace_start_record *s = (const void *)r->header;
@@ -425,12 +467,27 @@ static int switch_cmp(const void *a, const void *b)
 	return ns_order(x->cpu, y->cpu) ?: ns_order(x->time, y->time);
 }
 
+/*
+ * The kernel writes up to three records of a switch, first the sample of sched_switch, and then a record of the thread
+ * that is switched out and one of the thread that is switched in. Keep the first one.
+ */
+static void keep_first_records(struct ns_sideband *sb)
+{
+	struct ns_switch *at = sb->switches.at;
+	size_t i, nr = 0;
+
+	for (i = 0; i < sb->switches.nr; i++) {
+		if (!nr || at[i].cpu != at[nr - 1].cpu || at[i].tid != at[nr - 1].tid)
+			at[nr++] = at[i];
+	}
+	sb->switches.nr = nr;
+}
+
 int ns_sideband_build(struct ns_sideband *sb, struct ns_objects *objects,
 		      const struct pd_record *records, size_t nr)
 {
 	size_t i;
 
-	memset(sb, 0, sizeof(*sb));
 	sb->objects = objects;
 	for (i = 0; i < nr; i++) {
 		if (ns_sideband_wants(records[i].header) &&
@@ -438,6 +495,7 @@ int ns_sideband_build(struct ns_sideband *sb, struct ns_objects *objects,
 			return -1;
 	}
 	ns_array_sort(&sb->switches, switch_cmp);
+	keep_first_records(sb);
 	return 0;
 }
 

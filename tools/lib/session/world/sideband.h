@@ -47,7 +47,7 @@ struct ns_thread {
 	NS_ARRAY(struct ns_era) eras;	/* intervals, sorted by time */
 };
 
-/* A context switch of a CPU to a thread */
+/* A context switch of a CPU to a thread, at the time of the first record that the kernel wrote about it */
 struct ns_switch {
 	uint64_t	time;
 	int32_t		cpu, tid;
@@ -59,6 +59,8 @@ struct ns_sideband {
 	NS_ARRAY(struct ns_process) processes;	/* processes, sorted by pid */
 	NS_ARRAY(struct ns_thread) threads;	/* threads, sorted by tid */
 	NS_ARRAY(struct ns_switch) switches;	/* context switches, sorted by CPU, then time */
+	/* number of the tracepoint sched_switch, and offset of its field next_pid; 0: not yet read */
+	unsigned int	sched_switch, next_pid;
 	/* times at which the code of any process, or the name or process of any thread, changed; sorted, ns */
 	NS_ARRAY(uint64_t) changes;
 	struct ns_map_store store;
@@ -69,6 +71,13 @@ struct ns_sideband {
 
 /* Return true if ns_sideband_build() needs the record. */
 bool ns_sideband_wants(const struct perf_event_header *header);
+
+/*
+ * ns_sideband_add_sample() - add the switch of a sample, if the sample is of the event sched:sched_switch
+ *
+ * Call it before ns_sideband_build(). Return false if out of memory.
+ */
+bool ns_sideband_add_sample(struct ns_sideband *sb, const struct perfdata *pd, const struct pd_record *sample);
 
 /*
  * ns_sideband_build() - build the sideband from records, sorted by time, for which
