@@ -35,3 +35,13 @@ run	=
 else
 run	= @printf '  %-7s %s\n' $(1) $(patsubst $(O)/%,%,$@);
 endif
+
+# $(call library,NAME,HEADER,EXPRESSION,LIBRARY) defines HAVE_NAME if the expression compiles and the library is there.
+define library
+ifeq ($$(shell printf '\043include <$2>\nint main(void) { return $3; }\n' | \
+	$$(CC) -x c - -o /dev/null -l$4 2>/dev/null && echo y),y)
+override CPPFLAGS += -DHAVE_$1
+LDLIBS	+= -l$4
+endif
+endef
+comma	:= ,

@@ -19,15 +19,14 @@ static pid_t pager;	/* process ID of the pager; 0: no pager was started */
  */
 static bool wait_for_pager(void)
 {
-	pid_t pid = pager;
 	int status = 0;
 
-	pager = 0;
 	close(STDOUT_FILENO);
 	close(STDERR_FILENO);
-	while (pid && waitpid(pid, &status, 0) < 0 && errno == EINTR)
+	while (pager && waitpid(pager, &status, 0) < 0 && errno == EINTR)
 		;
-	return !WIFEXITED(status) || WEXITSTATUS(status) < 126;
+	pager = 0;
+	return !WIFEXITED(status) || (WEXITSTATUS(status) != 126 && WEXITSTATUS(status) != 127);
 }
 
 /*

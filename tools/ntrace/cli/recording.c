@@ -405,6 +405,6 @@ void print_longest(uint64_t calls, uint64_t ns, uint64_t longest)
 	char text[16];
 
 	/* an exception may be longer than @ns, which excludes the interrupts in it */
-	if (calls && longest > ns / calls * 4 && longest <= ns)
+	if (calls && longest / 4 > ns / calls && longest <= ns)
 		printf(", one of them for %s", duration(longest, text));
 }

@@ -140,12 +140,14 @@ static void print_cpus(struct nt_session *session, const struct nt_calls *calls)
 	};
 	uint64_t modes[NT_IN_NR], missing, used, rest, tracer = tracer_time(calls);
 	struct nt_missing cpu;
-	size_t i, mode;
+	size_t i, mode, why;
 	char t[2][16];
 
 	for (i = 0; nt_session_lost(session, i, &cpu); i++) {
-		/* a thread runs while its code is missing, so @modes has this time */
-		missing = cpu.ns > cpu.why[NT_LOST_CODE].ns ? cpu.ns - cpu.why[NT_LOST_CODE].ns : 0;
+		/* leave out NT_LOST_CODE, because a thread runs while its code is missing, so @modes has this time */
+		for (missing = 0, why = 0; why < NT_LOST_CODE; why++)
+			missing += cpu.why[why].ns;
+		missing = missing < cpu.ns ? missing : cpu.ns;
 		used = nt_calls_ran(calls, cpu.cpu, modes) + missing;
 		rest = cpu.all_ns > used ? cpu.all_ns - used : 0;
 		/* a CPU may also have executed code that an address filter excludes */

@@ -36,7 +36,7 @@ enum part { OFF_CPU, SYSCALLS, EXCEPTIONS, INTERRUPTS, OTHER_CODE, NR_PARTS };
 
 struct parts {
 	uint64_t	ns[NR_PARTS], nr[NR_PARTS];	/* @nr counts instructions for OTHER_CODE, else traps */
-	uint64_t	longest[NR_PARTS];	/* wall-clock time of the longest trap, ns */
+	uint64_t	longest[NR_PARTS];	/* time that the longest trap ran, ns */
 	/* functions that handled exceptions, and number of exceptions that other functions handled */
 	struct {
 		const char	*symbol;
@@ -109,8 +109,8 @@ static void add_calls(struct parts *parts, const struct nt_node *nodes, const st
 			parts->ns[part] += child->ran;
 			parts->ns[in] = less(parts->ns[in], child->ran);
 			parts->nr[part] += child->calls + child->open;
-			if (parts->longest[part] < child->longest)
-				parts->longest[part] = child->longest;
+			if (parts->longest[part] < child->longest_ran)
+				parts->longest[part] = child->longest_ran;
 			parts->nr[in] = less(parts->nr[in], in == OTHER_CODE ? child->insns : 0);
 		} else if (node->trap == NT_BRANCH_EXCEPTION && node != &nodes[1]) {
 			add_cause(parts, child);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Read the tracepoints of a recording, for the commands that print them. A build without
- * libtraceevent finds no tracepoints.
+ * Read the tracepoints of a recording, for the commands that print them.
  */
 #ifndef NTRACE_TOOL_EVENTS_H
 #define NTRACE_TOOL_EVENTS_H
@@ -14,7 +13,7 @@ struct events {
 	const struct nt_filter *filter;
 	struct nt_events *all;
 	size_t		next;
-	bool		errors;		/* the formats are damaged, which was reported */
+	bool		errors;		/* the formats cannot be read, which was reported */
 };
 
 /*

@@ -168,8 +168,8 @@ void ns_tree_count(struct ns_tree *tree, uint32_t node, const struct ns_stack *s
 		n->ns += ns;
 		n->ran += ran;
 		n->insns += insns;
-		if (n->longest < ns)
-			n->longest = ns;
+		n->longest = n->longest < ns ? ns : n->longest;
+		n->longest_ran = n->longest_ran < ran ? ran : n->longest_ran;
 		n = &tree->nodes.at[n->parent];
 		if (!n->inlined)
 			return;
@@ -203,8 +203,8 @@ bool ns_tree_merge(struct ns_tree *tree, const struct ns_tree *from, const uint3
 		to->ns += n->ns;
 		to->ran += n->ran;
 		to->insns += n->insns;
-		if (to->longest < n->longest)
-			to->longest = n->longest;
+		to->longest = to->longest < n->longest ? n->longest : to->longest;
+		to->longest_ran = to->longest_ran < n->longest_ran ? n->longest_ran : to->longest_ran;
 		to->self_ns += n->self_ns;
 		to->self_insns += n->self_insns;
 	}

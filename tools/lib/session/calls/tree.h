@@ -16,7 +16,7 @@ struct nt_node {
 	 * time. @ran is the time in which the thread ran, ns.
 	 */
 	uint64_t	ns, ran, insns;
-	uint64_t	longest;		/* wall-clock time of the longest of these calls, ns */
+	uint64_t	longest, longest_ran;	/* maximum of the times @ns and @ran of these calls, ns */
 	/* sums without the called functions; @self_ns is the time in which the thread ran */
 	uint64_t	self_ns, self_insns;
 	uint32_t	parent, depth;

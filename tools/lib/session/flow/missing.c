@@ -23,8 +23,7 @@ struct walk {
 void ns_traced_lose(struct ns_traced *t, enum nt_lost why)
 {
 	t->lost[why].times++;
-	if (!t->lost_after)
-		t->why = why;
+	t->why = why;
 	t->lost_after = true;
 }
 
@@ -39,8 +38,8 @@ void ns_traced_count(struct ns_traced *t, const struct nt_batch *batch)
 void ns_traced_add(struct ns_traced *t, const struct nt_batch *batch, uint64_t from, uint64_t to)
 {
 	/*
-	 * a loss ends with the next range, or if trace is stopped; if ranges are only counted, it ends with the next message
-	 * with SYNC
+	 * add the time since the last item to the loss, which ends with the next range, or if trace is stopped; if ranges are
+	 * only counted, it ends with the next message with SYNC
 	 */
 	bool again = batch->nr || batch->item.type == NT_ITEM_STOP || (t->counted && batch->item.type == NT_ITEM_SYNC);
 

@@ -19,7 +19,7 @@ struct ns_traced {
 	bool		counted;
 	bool		lost_before;	/* trace is missing before the part because the sink was full */
 	bool		lost_after;	/* trace is missing after time @last */
-	enum nt_lost	why;		/* reason for which trace is missing, if @lost_after is set */
+	enum nt_lost	why;		/* last reason for which trace is missing, if @lost_after is set */
 	uint64_t	first, last;	/* times of the first and the last item, ns */
 	uint64_t	end;		/* time of the end of the stretch, ns */
 	/* number of executed instructions. If @counted is set, this is instead the size of the part's trace in bytes */

@@ -6,6 +6,8 @@
  */
 #include "replay-priv.h"
 
+#define LARGE	131072	/* minimum number of runs of a large segment; each run takes 56 bytes when it is decoded */
+
 const struct ns_decoded *ns_replay_decode(struct nt_replay *replay, uint32_t lane, uint32_t segment)
 {
 	const struct ns_chunk *s = &replay->lanes.at[lane].segments.at[segment];
@@ -14,12 +16,10 @@ const struct ns_decoded *ns_replay_decode(struct nt_replay *replay, uint32_t lan
 
 	/*
 	 * a replay for nt_path_next() reads the segments of each lane only once and in order, so one entry for each
-	 * lane is enough. Use no more entries, so that they fit into the processor's cache
+	 * lane is enough. Use no more entries, so that they fit into the processor's cache. Also keep few large segments
 	 */
-	if (replay->options.paths && replay->lanes.nr < nr)
+	if ((replay->options.paths || s->runs > LARGE) && replay->lanes.nr < nr)
 		nr = replay->lanes.nr + 1;
-	else if (s->runs > NS_LARGE)
-		nr = NS_CACHE_LARGE;
 	for (d = replay->cache; d < replay->cache + nr; d++) {
 		if (d->segment == s) {
 			d->used = ++replay->uses;
@@ -356,7 +356,7 @@ static int seek_segment(struct nt_replay *replay, uint64_t insn)
 int nt_replay_seek(struct nt_replay *replay, uint64_t insn)
 {
 	const struct ns_run *run;
-	uint64_t at;
+	uint64_t at, insns;
 	int ret;
 
 	if (!replay->insns || insn >= replay->insns)
@@ -367,7 +367,7 @@ int nt_replay_seek(struct nt_replay *replay, uint64_t insn)
 		return ret;
 	replay->insn = 0;
 	at = insns_at(replay);
-	for (; ret >= 0 && at <= insn; at += run->insns) {
+	for (; ret >= 0 && at <= insn; at += insns) {
 		run = current(replay);
 		if (!run || at == UINT64_MAX)
 			return -1;
@@ -375,6 +375,7 @@ int nt_replay_seek(struct nt_replay *replay, uint64_t insn)
 			replay->insn = insn - at;
 			return NT_REPLAY_MOVED;
 		}
+		insns = run->insns;	/* next_run() may remove the run from the cache */
 		ret = next_run(replay);
 	}
 	return -1;
@@ -449,9 +450,10 @@ static int step_thread(struct nt_replay *replay, int32_t tid, bool backwards)
 	run = ns_replay_run(replay, lane, spot);
 	if (run && !backwards && !run->gap)
 		return next_run(replay) < 0 ? -1 : NT_REPLAY_MOVED;
+	/* a step forwards to a run without missing trace before it has returned above */
 	if (!run || !ns_replay_set(replay, lane, spot, backwards ? run->insns - 1 : 0))
 		return -1;
-	gap = backwards ? gap : run->gap;
+	gap |= !backwards;
 	return gap ? NT_REPLAY_GAP : NT_REPLAY_MOVED;
 }
 

@@ -318,7 +318,7 @@ bool nt_replay_has_code(struct nt_session *session, int32_t pid)
 	const struct ns_map *map;
 	uint64_t addr;
 
-	if (session->objects.kcore.segments.nr || only < 0 || nth == sb->processes.nr || p->pid != only)
+	if (session->objects.kcore.segments.nr || session->firmware.nr || only < 0 || nth == sb->processes.nr || p->pid != only)
 		return true;
 	/* search the newest program first, because the files that are searched in vain are reported */
 	for (i = p->generations.nr; i-- > 0;) {

@@ -293,21 +293,22 @@ static bool begin_segment(struct ns_replay_part *p, const struct nt_batch *batch
 	if ((p->pairs && !ns_pairs_end(p->pairs, s)) || !ns_array_add(&p->segments, *s))
 		return false;
 	*s = (struct ns_chunk){ .part = p->number, .from = from, .to = UINT64_MAX, .floor = p->time,
-				  .restart = p->restarts, .middle = true, .gap = p->gap, .trap = p->trap };
+				  .restart = p->cut_restarts, .middle = true, .gap = p->gap, .trap = p->trap };
 	memset(p->noted, 0, sizeof(p->noted));
 	return true;
 }
 
 /*
  * Note that a segment can begin at this SYNC. A segment must not begin in the kernel, because the kernel may be about
- * to switch to another thread, which only the code before the SYNC shows.
+ * to switch to another thread, which only the code before the SYNC shows. It must also not begin directly after missing
+ * code, because the next branch is then marked with NT_BRANCH_MISSING, for which a decoder must know of the missing code.
  */
 static void note_sync(struct ns_replay_part *p, const struct nt_item *item)
 {
 	p->cut = 0;
 	p->owners = 0;
-	p->restarts = item->sync.restart;
-	if (p->can_cut && (!p->has_time || item->tstamp_kind == NT_TSTAMP_EXACT) &&
+	p->cut_restarts = item->sync.restart;
+	if (p->can_cut && !p->no_code && (!p->has_time || item->tstamp_kind == NT_TSTAMP_EXACT) &&
 	    item->sync.addr < p->replay->kernel_start &&
 	    (item->offset >= p->now.from + p->replay->options.segment || p->now.runs >= SEGMENT_RUNS))
 		p->cut = item->offset;
@@ -357,6 +358,7 @@ int ns_replay_part_ranges(void *ctx, const struct nt_who *who, const struct nt_b
 	p->has_first = true;
 	if (!begin_segment(p, batch) || !ns_replay_part_found(p, p->time))
 		return -1;
+	p->no_code = false;
 	for (i = 0; i < batch->nr; i++) {
 		for (; mark < marks && mark->range <= i; mark++)
 			;
@@ -401,6 +403,7 @@ int ns_replay_part_item(void *ctx, const struct nt_who *who, const struct nt_ite
 	case NT_ITEM_GAP:
 		p->cut = 0;
 		p->gap |= !is_hidden(p, item);
+		p->no_code = true;
 		break;
 	}
 	return p->branch_part ? p->branches.item(p->branch_part, who, item) : 0;

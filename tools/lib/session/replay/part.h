@@ -32,7 +32,8 @@ struct ns_replay_part {
 	uint64_t	time;
 	uint64_t	lost;		/* time from which on trace is missing, ns; 0: no trace is missing */
 	uint64_t	cut;		/* offset of a SYNC at which the next segment can begin; 0: none */
-	bool		restarts;	/* trace starts or restarts at the SYNC at offset @cut */
+	bool		cut_restarts;	/* trace starts or restarts at the SYNC at offset @cut */
+	bool		no_code;	/* code was missing after the last range */
 	unsigned int	owners;		/* number of Ownership messages after the SYNC at offset @cut */
 	uint32_t	next_run;	/* index in the segment of the first run after the current range */
 	int32_t		tid;		/* thread of the last branch */

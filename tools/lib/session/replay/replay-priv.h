@@ -11,10 +11,8 @@
 #include "session/flow/decode.h"
 #include "session/session-priv.h"
 
-#define NS_CODE		32768	/* number of bits of ns_chunk::code, a power of two */
+#define NS_CODE		65536	/* number of bits of ns_chunk::code, a power of two */
 #define NS_CACHE	8	/* number of decoded segments in nt_replay::cache */
-#define NS_LARGE	131072	/* a segment with more runs is large, because each run takes 56 bytes when it is decoded */
-#define NS_CACHE_LARGE	2	/* maximum number of large segments in nt_replay::cache */
 
 /* A run is a range of instructions that nt_replay_options::pid and nt_replay_options::kernel select to be shown. */
 struct ns_run {
@@ -132,7 +130,7 @@ static inline uint64_t ns_thread_bit(int32_t tid)
 	return 1ULL << ((uint32_t)tid * 0x9e3779b1U >> 26);
 }
 
-/* Set the two bits of ns_chunk::code that belong to a half-word. */
+/* Return in @bits the numbers of the two bits of ns_chunk::code that belong to a half-word. */
 static inline void ns_code_bits(uint64_t addr, uint32_t bits[2])
 {
 	uint64_t hash = addr / 2 * 0x9e3779b97f4a7c15ULL;
@@ -167,7 +165,8 @@ static inline bool ns_chunk_may_be_of(const struct nt_replay *replay, uint32_t l
 /*
  * ns_replay_decode() - decode a segment, or return it from the cache of up to NS_CACHE segments
  *
- * If the cache is full, the function replaces the segment that was used longest ago.
+ * If the cache is full, the function replaces the segment that was used longest ago. The result is valid until a segment
+ * of each lane was decoded.
  */
 const struct ns_decoded *ns_replay_decode(struct nt_replay *replay, uint32_t lane, uint32_t segment);
 

@@ -120,7 +120,7 @@ struct nt_replay_call {
 size_t nt_replay_calls(struct nt_replay *replay, int32_t tid, struct nt_replay_call *calls, size_t max);
 
 /*
- * nt_replay_has_code() - return false if neither a file of the process nor the copy of the kernel can be read
+ * nt_replay_has_code() - return false if neither a file of the process, the kernel's copy nor firmware can be read
  *
  * A replay of such a recording has no instructions. If @pid is -1, the only process of the recording is checked. If it has
  * several, return true.

@@ -14,8 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#if __has_include(<traceevent/event-parse.h>)
-#define HAVE_TRACEEVENT
+#ifdef HAVE_TRACEEVENT
 #include <traceevent/event-parse.h>
 #endif
 

@@ -7,7 +7,7 @@
  * are not evaluated, because such an expression can read any address of this process. The functions
  * return the value of each field as the sample contains it.
  *
- * Without libtraceevent the library does not have these functions.
+ * Without libtraceevent, events have neither names nor fields.
  */
 #ifndef NTRACE_SESSION_EVENTS_H
 #define NTRACE_SESSION_EVENTS_H
