@@ -85,6 +85,7 @@ guest-tools:
 
 # Build a static command, which records on a board that has no libraries. Static libraries need the newer linker.
 guest-static:
+	@[ -e $(ROOT)/cross ] || { echo "make: no linker for static programs in $(ROOT)/cross: run make setup" >&2; exit 1; }
 	@$(MAKE) -C tools/ntrace O=$(O)/riscv64 CC=$(ROOT)/bin/riscv64-guest-gcc LINUX=$(ROOT)/linux-lts \
 		LDFLAGS=-B$(ROOT)/cross/usr/riscv64-linux-gnu/bin static
 

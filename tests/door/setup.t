@@ -48,7 +48,7 @@ unprivileged() {
 	$as env -i PATH="$d/bin" HOME="$d/home" O="$d/home/build" "$d/tools/setup/setup" host </dev/null
 }
 
-plan 11
+plan 12
 ok "the second time, no network is needed" offline
 ok "an unknown name of a root" says "'nosuch' cannot be set up; choose from:" "$setup" nosuch
 ok "packages are missing, and the user cannot install them" \
@@ -64,6 +64,7 @@ ok "a module for the newest kernel is built" module new
 ok "programs for the guest are built" sh -c 'echo "int main(void) { return 0; }" >"$1/t.c" &&
 	"$0" -o "$1/t" "$1/t.c" && qemu-riscv64-static -L "$2" "$1/t"' \
 	"$O/root/bin/riscv64-guest-gcc" "$tap_tmp" "$O/root/guest"
+ok "make guest-static after make demo alone" says "run make setup" make -C "$top" O="$tap_tmp/empty" guest-static
 ok "a static program of one line for the guest is built" sh -c 'echo "int main(void) { return 0; }" >"$1/t.c" &&
 	"$0" -static -o "$1/t" "$1/t.c" && qemu-riscv64-static "$1/t"' "$O/root/bin/riscv64-guest-gcc" "$tap_tmp"
 
