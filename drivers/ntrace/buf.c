@@ -417,7 +417,10 @@ static unsigned long ntrace_window_least(const struct ntrace_sink *sink,
 	if (buf->overwrite && sink->frames)
 		return clamp_t(unsigned long, chunk->len / 2, NTRACE_WINDOW_MIN,
 			       sink->past_caches ? 2 * NTRACE_FOLLOW_MAX : NTRACE_FRAMES_REST_MAX);
-	/* The driver writes idle bytes to the skipped bytes, and cleans their cache lines */
+	/*
+	 * The driver fills the bytes between the head and the end of the chunk with idle bytes, and
+	 * cleans their cache lines, so keep their number small
+	 */
 	return clamp_t(unsigned long, chunk->len / 8, NTRACE_WINDOW_MIN,
 		       sink->past_caches ? NTRACE_FOLLOW_MAX : NTRACE_REST_MAX);
 }

@@ -227,7 +227,8 @@ void ntrace_nobody_waits(void)
 
 /*
  * Get the CPUs that the component serves, and its clocks and reset line, from the device tree. All
- * are optional. The device tree is read only once, because it has an entry for each CPU.
+ * are optional. The function stores the CPUs in @comp, so that the driver does not search the
+ * device tree for them again. A search takes longer if the device tree has more CPUs.
  */
 int ntrace_power_find(struct ntrace_comp *comp)
 {

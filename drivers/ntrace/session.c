@@ -338,8 +338,8 @@ static int ntrace_session_refused(struct ntrace_session *s, int ret, enum ntrace
  * waits for its reader, see ntrace_session_timer().
  *
  * TRUNCATED makes the kernel disable the event. The perf command enables it again after it has read
- * the area. Linux 6.12 disables only the event of a task, when the task is switched out. On that
- * kernel, the timer continues the trace.
+ * the area. Linux 6.12 does not disable a system-wide event, and it disables the event of a task
+ * only when it switches to another task. On that kernel, the timer continues the trace.
  *
  * @was is the state in which the session waited before, or NTRACE_SESSION_IDLE.
  */

@@ -65,8 +65,8 @@ static void ntrace_cs_unlock(struct ntrace_comp *comp)
 }
 
 /*
- * Write all registers, which are undefined after a loss of power, or if the component did not
- * answer
+ * Write all registers, even those whose values do not change. The registers are undefined if the
+ * component has lost its power. If the component did not answer earlier, it has missed writes.
  */
 static int ntrace_cs_funnel_revive(struct ntrace_comp *comp)
 {

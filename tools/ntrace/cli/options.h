@@ -70,7 +70,10 @@ option_setter options_depth, options_mode, options_pins, options_encoder, option
 /* Return true if at least one option that describes the encoder or its messages is given. */
 bool options_are_given(const struct options *options);
 
-/* The option --cpu of commands that accept a perf recording instead of raw trace */
+/*
+ * The option --cpu N of commands that accept a perf recording instead of raw trace. The command decodes the trace of
+ * CPU N in the recording, and gets the encoder's configuration from the recording.
+ */
 #define CPU_OPTION(o)	\
 	OPTION_CALL(0, "cpu", "N", options_cpu, o,	\
 		    "FILE is a recording of perf: the trace of this CPU; how it was encoded\n" \

@@ -30,8 +30,8 @@ static bool wait_for_pager(void)
 }
 
 /*
- * At a signal, wait until the user leaves the pager, which ignores SIGINT. Only then let the signal end the command. A
- * pager that the shell did not find read nothing, and the command then exits as pager_end() says.
+ * At a signal, wait until the user leaves the pager, which ignores SIGINT. Only then let the signal end the command. If
+ * the shell could not execute the pager, the user has not seen any output, so exit with a usage error.
  */
 static void on_end(int nr)
 {

@@ -70,7 +70,7 @@ struct parquet {
 	size_t		nr_columns;
 	int64_t		*values[PARQUET_COLUMNS];
 	size_t		nr;			/* number of rows in the current row group */
-	/* values of a column without NULL; for texts, numbers of dictionary entries */
+	/* values of the current column, except those that are NULL; each text is the number of its dictionary entry */
 	uint64_t	*packed;
 	struct bytes	page, zstd;
 	struct thrift	head;

@@ -121,8 +121,8 @@ NUMBER is at most 100. Functions are indented by the number of their callers."""
 @command('reverse-finish', gdb.COMMAND_RUNNING)
 def reverse_finish(arg, from_tty):
     """Execute backwards until just before the selected stack frame is called."""
-    # without step-mode, gdb goes back to the start of the recording if the caller has no symbols
-    # without scheduler-locking, gdb does not name the thread if the function has just been called
+    # If step-mode is off and the caller has no symbols, gdb goes back to the start of the recording.
+    # If scheduler-locking is off and the function has just been called, gdb does not name the thread.
     wanted = ('step-mode', 'on'), ('exec-direction', 'reverse'), ('scheduler-locking', 'on')
     before = [(name, value if isinstance(value, str) else 'on' if value else 'off') for name, value in
               ((name, gdb.parameter(name)) for name, _ in wanted)]

@@ -30,8 +30,8 @@ struct scan {
 	const struct nt_cuts	*cuts;
 	struct nt_cell		*cell;
 	/*
-	 * effect on context and time of the messages scanned so far; the scan adds each further
-	 * message
+	 * changes of the context and the time by all messages that were already scanned; the scan
+	 * adds the changes by each further message
 	 */
 	struct nt_effect	*effect;
 	/*

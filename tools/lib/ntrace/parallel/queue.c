@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * A queue of batches that were decoded before the batches of earlier parts were consumed.
+ * A thread stores the batches that it has decoded in a queue, until the consumer has received the batches of all
+ * earlier parts of the trace.
  */
 #include <stdlib.h>
 

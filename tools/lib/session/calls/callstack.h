@@ -117,7 +117,11 @@ struct ns_frame {
 	bool		outer;		/* outermost function, which was already open when its trace started */
 	bool		nested;		/* an older open call is a call of the same function */
 	bool		saves;		/* code that made a tail call to the function had saved the stack pointer */
-	bool		unsure;		/* another call may have continued instead, or the start was not traced */
+	/*
+	 * the end of the call is not certain, because the code may have returned to another call than the model
+	 * assumes, or the trace does not contain the start of the call
+	 */
+	bool		unsure;
 	bool		unsure_caller;	/* another call may have made this call */
 	bool		hidden;		/* the call may have ended in code that is missing or that a filter excludes */
 	bool		paused;		/* tracing was off for some time during the call */
