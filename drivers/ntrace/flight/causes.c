@@ -614,7 +614,10 @@ void ntrace_causes_connected(void)
 		schedule_work(&ntrace_connected_work);
 }
 
-/* Wait until ntrace_connected_work has started one record for all connected encoders, or has failed */
+/*
+ * Wait until ntrace_connected_work has started one record for all connected encoders, or has
+ * failed.
+ */
 void ntrace_causes_flush(void)
 {
 	flush_work(&ntrace_connected_work);
