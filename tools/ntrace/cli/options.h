@@ -76,8 +76,8 @@ bool options_are_given(const struct options *options);
  */
 #define CPU_OPTION(o)	\
 	OPTION_CALL(0, "cpu", "N", options_cpu, o,	\
-		    "FILE is a recording of perf: the trace of this CPU; how it was encoded\n" \
-		    "is taken from there")
+		    "FILE is a recording of perf; decode the trace of CPU N, as the recording\n" \
+		    "describes its encoder")
 
 void options_init(struct options *options);
 

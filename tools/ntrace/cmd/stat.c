@@ -292,7 +292,7 @@ int cmd_stat(int argc, char **argv)
 		OPTION_FLAG(0, "json", &c.json, "an object of JSON"),
 		COMMON_OPTIONS(&c.options),
 		OPTION_CALL(0, "cpu", "N", options_cpu, &c.options,
-			    "FILE is a recording of perf: only the trace of this CPU"),
+			    "FILE is a recording of perf; count only the trace of CPU N"),
 		{ 0 }
 	};
 	int status;
