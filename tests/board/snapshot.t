@@ -39,7 +39,7 @@ forge() { (cd "$1" && stat -c '%n %s %Y' memory state console >made); }
 # shellcheck disable=SC2016
 look='uname -a; id; pwd; env | sort; cat /proc/cmdline; nproc; free -m | awk "NR == 2 { print \$2 }"
 	ls /sys/bus/platform/devices /dev /sys/class | grep -v vport
-	ls -ln / /root | awk "{ print \$1, \$3, \$4, \$9 }"; cut -d" " -f1 /proc/modules; cat /proc/mounts
+	ls -ln / /root | awk "{ print \$1, \$3, \$4, \$9 }"; cut -d" " -f1 /proc/modules; sed "s/size=[0-9]*k,nr_inodes=[0-9]*,//" /proc/mounts
 	find /usr/lib/ntrace /usr/bin /usr/lib/board -type f | sort | xargs sha256sum'
 
 "$board" run -- "$look; cat /proc/sys/kernel/random/uuid >&2" >"$tap_tmp/one" 2>"$tap_tmp/uuid1" &
