@@ -32,7 +32,7 @@ pipes() {
 	kernel_of && rm rec/data && mkfifo rec/data && refused 2 "rec/data: not a file" report -i rec &&
 		refused 2 "program" decode --elf program ../good.data && refused 2 "program: not a file" report -i ../good.data --firmware program &&
 		refused 2 "program: not a file" decode --binary program@0 ../good.data && refused 2 "program: not a file" flight --vmcore program &&
-		refused 2 "needs a file" decode --detect --elf ../calls program
+		refused 2 "must be in a file" decode --detect --elf ../calls program
 }
 # Read an input from a named pipe whose writer writes the data only once
 named_pipe() {

@@ -137,7 +137,7 @@ refused() { # SENTENCE ARGUMENT...
 }
 piped() { "$ntrace" report --raw - --elf calls $clock <good.0 2>err | head -n 1 | grep "^33 instructions, .* 6 calls"; }
 
-plan 27
+plan 30
 ok "script --calls" same script --calls -F time,sym,dso
 ok "script --branches" same script -F cpu,time,flags,ip,sym,dso,addr
 ok "script --insns" same script --insns -F cpu,time,ip,sym,dso
@@ -165,4 +165,8 @@ ok "without times, report sorts by instructions" untimed
 ok "--raw without --elf is refused" refused "needs the code" --raw good.0
 ok "a recording together with an option for the encoder is refused" refused "describe --raw" -i good.data --timestamp
 ok "a recording together with --raw is refused" refused "exclude each other" -i good.data --raw good.0 --elf calls
+: >empty
+ok "a trace file that does not exist is reported" refused "nosuch: No such file or directory" --raw nosuch --elf calls
+ok "an empty trace file is reported" refused "empty: the file is empty" --raw empty --elf calls
+ok "a folder is refused as a trace file" refused "must be in a file" --raw . --elf calls
 done_testing

@@ -4,6 +4,7 @@
  * invalid, contradict the code or cannot be decoded. Of several equally good sets, use the one with
  * the fewest options, which is usually right.
  */
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -429,7 +430,9 @@ static bool map_file(struct detect *d, const char *path)
 {
 	d->data = whole_file_map(path, &d->size);
 	if (!d->data)
-		fprintf(stderr, "ntrace: %s: --detect reads the trace twice, so it needs a file\n", path);
+		fprintf(stderr, "ntrace: cannot detect the options of %s: %s\n", path,
+			errno == EMEDIUMTYPE || !strcmp(path, "-") ? "the trace is read several times, so it must be in a file" :
+			errno == ENODATA ? "the file is empty" : strerror(errno));
 	return d->data;
 }
 
