@@ -45,3 +45,13 @@ LDLIBS	+= -l$4
 endif
 endef
 comma	:= ,
+
+# $(call compile_again,OBJECTS) compiles the objects again if another library is there than at the last time, such as
+# libperf after make setup. The Makefile must define OBJDIR and its libraries before, and the target all.
+define compile_again
+$$(OBJDIR)/found: FORCE
+	@mkdir -p $$(@D)
+	@echo '$$(filter -DHAVE_%,$$(CPPFLAGS))' | cmp -s - $$@ || echo '$$(filter -DHAVE_%,$$(CPPFLAGS))' >$$@
+
+$1: $$(OBJDIR)/found
+endef
