@@ -114,8 +114,8 @@ right() {
 	return 1
 }
 
-# Merge slices at each chance, as in a long recording, and not only when 16 MiB of them wait. While a thread of the library
-# decodes a part of the trace, calls of this part are then merged. The list of calls must not change.
+# Merge slices at each chance, and not only when 16 MiB of them wait, which happens in a long recording. While a thread
+# of the library decodes a part of the trace, calls of this part are then merged. The list of calls must not change.
 eager() {
 	calls=$top/tools/lib/session/calls
 	sed 's/^#define LIMIT.*/#define LIMIT 1/; s|= pool->bytes > LIMIT / 2 ? 2 . pool->bytes : LIMIT;|= LIMIT;|' "$calls/calls-threads.c" >"$tap_tmp/calls-threads.c" &&

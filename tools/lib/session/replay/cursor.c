@@ -6,7 +6,7 @@
  */
 #include "replay-priv.h"
 
-#define LARGE	131072	/* minimum number of runs of a large segment; each run takes 56 bytes when it is decoded */
+#define LARGE	131072	/* a segment with more runs is large, because a decoded run takes 56 bytes */
 
 const struct ns_decoded *ns_replay_decode(struct nt_replay *replay, uint32_t lane, uint32_t segment)
 {

@@ -197,8 +197,8 @@ static int take_return(struct ns_pairs *pairs, const struct ns_call_event *e)
 }
 
 /*
- * Return true if a jump may end a call: its target has a symbol, or a call precedes it. An entry of a PLT often has no
- * symbol, and no call precedes it.
+ * Return true if a jump may end a call, because its target has a symbol or follows a call. An entry of a PLT often has
+ * no symbol, and does not follow a call.
  */
 static bool may_end_call(const struct ns_pairs *pairs, const struct ns_call_event *e)
 {

@@ -122,7 +122,7 @@ size_t nt_replay_calls(struct nt_replay *replay, int32_t tid, struct nt_replay_c
 /*
  * nt_replay_has_code() - return false if neither a file of the process, the kernel's copy nor firmware can be read
  *
- * A replay of such a recording has no instructions. If @pid is -1, the only process of the recording is checked. If it has
+ * A replay without readable code has no instructions. If @pid is -1, the only process of the recording is checked. If it has
  * several, return true.
  */
 bool nt_replay_has_code(struct nt_session *session, int32_t pid);
