@@ -113,15 +113,18 @@ static bool is_sideband(const struct nt_session *s, const struct perf_event_head
 	return s->options.keep_records && header->type < PD_HEADER_ATTR;
 }
 
-/* Keep a sample of a tracepoint, if the caller wants it (nt_session_options::keep_events). Return false if out of memory. */
-static bool add_event(struct nt_session *s, const struct pd_record *record)
+/* Take a sample, if it is of a tracepoint. Return false if out of memory. */
+static bool take_sample(struct nt_session *s, const struct pd_record *record)
 {
 	const struct pd_attr *attr = pd_attr_of(&s->pd, record->id.id);
 	struct pd_record event = *record;
 	struct pd_section raw;
 
-	if (!s->options.keep_events || !attr || attr->attr.type != PERF_TYPE_TRACEPOINT ||
-	    !pd_sample_raw(&s->pd, record, &raw))
+	if (!attr || attr->attr.type != PERF_TYPE_TRACEPOINT || !pd_sample_raw(&s->pd, record, &raw))
+		return true;
+	if (!ns_sideband_add_sample(&s->sideband, &s->pd.tracing, record, attr->attr.config, &raw))
+		return false;
+	if (!s->options.keep_events)
 		return true;
 	event.header = NULL;
 	event.data = pd_keep(&s->pd, raw.data, raw.size);
@@ -148,7 +151,7 @@ static int take(void *ctx, const struct pd_record *record)
 		take_time_conv(s, record);
 		break;
 	case PERF_RECORD_SAMPLE:
-		err = add_event(s, record) && ns_sideband_add_sample(&s->sideband, &s->pd, record) ? 0 : -1;
+		err = take_sample(s, record) ? 0 : -1;
 		break;
 	default:
 		if (record->header->type == PERF_RECORD_AUX_OUTPUT_HW_ID)

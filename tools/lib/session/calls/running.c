@@ -35,8 +35,8 @@ static bool has_switched(struct ns_running *running, const struct nt_who *who,
 /*
  * Divide the time between the previous and the next thread. The previous thread runs until the kernel records the
  * switch, even if its last branch was much earlier. Without such a record, it runs until the kernel writes the next
- * thread's id. The emulated board may pause between the write of the id and the record, and sched_switch has the time of
- * the record.
+ * thread's id. The emulated board may pause between the write of the id and the record, and sched_switch has the time
+ * of the record.
  */
 static void divide_time(struct ns_running *running, const struct nt_who *who, const struct nt_branch *branch)
 {

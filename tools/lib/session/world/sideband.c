@@ -407,20 +407,16 @@ static void find_sched_switch(struct ns_sideband *sb, const struct pd_section *f
 		sb->sched_switch = NO_SWITCH;
 }
 
-bool ns_sideband_add_sample(struct ns_sideband *sb, const struct perfdata *pd, const struct pd_record *sample)
+bool ns_sideband_add_sample(struct ns_sideband *sb, const struct pd_section *formats, const struct pd_record *sample,
+			    uint64_t event, const struct pd_section *raw)
 {
-	const struct pd_attr *attr = pd_attr_of(pd, sample->id.id);
 	struct ns_switch sw = { .time = sample->id.time, .cpu = sample->id.cpu };
-	struct pd_section raw;
 
-	if (!attr || attr->attr.type != PERF_TYPE_TRACEPOINT)
-		return true;
 	if (!sb->sched_switch)
-		find_sched_switch(sb, &pd->tracing);
-	if (attr->attr.config != sb->sched_switch || sw.cpu < 0 || !pd_sample_raw(pd, sample, &raw) ||
-	    raw.size < sizeof(sw.tid) || raw.size - sizeof(sw.tid) < sb->next_pid)
+		find_sched_switch(sb, formats);
+	if (event != sb->sched_switch || sw.cpu < 0 || raw->size < sizeof(sw.tid) || raw->size - sizeof(sw.tid) < sb->next_pid)
 		return true;
-	memcpy(&sw.tid, raw.data + sb->next_pid, sizeof(sw.tid));
+	memcpy(&sw.tid, raw->data + sb->next_pid, sizeof(sw.tid));
 	return sw.tid < 0 || ns_array_add(&sb->switches, sw);
 }
 

@@ -73,11 +73,15 @@ struct ns_sideband {
 bool ns_sideband_wants(const struct perf_event_header *header);
 
 /*
- * ns_sideband_add_sample() - add the switch of a sample, if the sample is of the event sched:sched_switch
+ * ns_sideband_add_sample() - add the switch of a tracepoint's sample, if the tracepoint is sched:sched_switch
+ * @formats: Formats of the tracepoints of the recording
+ * @event: Number of the tracepoint
+ * @raw: Fields of the sample
  *
  * Call it before ns_sideband_build(). Return false if out of memory.
  */
-bool ns_sideband_add_sample(struct ns_sideband *sb, const struct perfdata *pd, const struct pd_record *sample);
+bool ns_sideband_add_sample(struct ns_sideband *sb, const struct pd_section *formats, const struct pd_record *sample,
+			    uint64_t event, const struct pd_section *raw);
 
 /*
  * ns_sideband_build() - build the sideband from records, sorted by time, for which
